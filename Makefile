@@ -46,7 +46,6 @@ test: .venv/installed-test ## the library's own tests and docstring examples, in
 
 test-all: test-sanitized .venv/installed-test-all .venv/installed-reproduction ## all other tests: with other libraries, a browser, a cluster, a service, the site and the experiments
 	$(ALONE) $(BIN)/pytest -n auto tests/integration $(EXTRAS)
-	$(ALONE) $(BIN)/pytest -n auto tests/test_estimators.py -k TaughtVectors
 	$(ALONE) PARASPHERE_CRAFTED=100000 $(BIN)/pytest -n auto --dist load tests/kernels/test_crafted.py
 	cd reproduction && $(ALONE) ../$(BIN)/pytest -n auto
 

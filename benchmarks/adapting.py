@@ -1,19 +1,22 @@
-"""Gains by adapting the default vectors to the texts: ``SphericalParagraphModel()`` beside ``adapt=False``.
+"""Gains by adapting vectors to the texts: ``SphericalParagraphModel()`` beside ``adapt=False``.
 
 Run with ``python -m benchmarks adapting``; it takes half an hour and needs the corpora and tasks
-(``SCIKIT_LEARN_DATA``, ``NLTK_DATA``, ``PARASPHERE_TASKS``). Settings were chosen by the first table, on development
-data only: collections other than SciFact, the training and development parts of the STS benchmark, docstrings, and
-cross-validation within training texts. Accuracies, STS and clusters on test data are those of ``results/``, where both
-models are rows.
+(``SCIKIT_LEARN_DATA``, ``NLTK_DATA``, ``PARASPHERE_TASKS``) and files of word vectors (``PARASPHERE_TEST_VECTORS``).
+Settings were chosen by the first table, on development data only: collections other than SciFact, the training and
+development parts of the STS benchmark, docstrings, and cross-validation within training texts. Accuracies, STS and
+clusters on test data are those of ``results/``, where both models are rows.
 """
 
 from benchmarks.measure import table
 
+import os
 import time
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -38,6 +41,7 @@ Row = dict[str, float]
 COLLECTIONS = ("cranfield", "cisi", "npl", "lisa")  # for development
 TESTED = (*COLLECTIONS, "scifact")
 CHOSEN_ON = ("20news-same", "20news-similar", "reuters-10", "subj", "mr")
+GIVEN = {"GloVe, 100-d": "glove.6B.100d.subset.txt.gz", "word2vec, 100-d": "word2vec-wikipedia-100d.bin.gz"}
 BEFORE, CHOSEN, NEW = "not adapted", "7 passes", "vectors of words without one"
 
 
@@ -95,7 +99,7 @@ def run() -> dict[str, Any]:
     found: dict[str, Any] = {"tried": {name: _printed(name, _developed(build)) for name, build in TRIED.items()}}
     found["parts"] = {name: _printed(name, _parts(build)) for name, build in PARTS.items()}
     found["tested"] = {name: _printed(name, searched(TRIED[name], ["scifact"])) for name in (BEFORE, CHOSEN)}
-    return found | {"times": times()}
+    return found | {"given": given(), "times": times()}
 
 
 def _printed(name: str, row: Row) -> Row:
@@ -125,6 +129,17 @@ def searched(build: Build, names: Iterable[str]) -> Row:
             ranked = retrieval.ranking(np.asarray(scores, np.float64))
             row[key] = retrieval.measured(data, ranked)["ndcg"]
     return row
+
+
+def given() -> dict[str, Row]:
+    """Return the scores of searches with vectors from files, which have no weights, as given and adapted."""
+    rows: dict[str, Row] = {}
+    for name, file in GIVEN.items():
+        vectors = WordVectors.load(Path(os.environ["PARASPHERE_TEST_VECTORS"], file))
+        for adapt in (False, True):
+            row = searched(partial(SphericalParagraphModel, vectors, adapt=adapt), TESTED)
+            rows[f"{name}, adapt={adapt}"] = _printed(f"{name}, adapt={adapt}", row)
+    return rows
 
 
 def sentences(build: Build) -> Row:
@@ -181,7 +196,7 @@ def gains(result: dict[str, Any]) -> str:
     tried = result["tried"]
     named = {"adapt=False": {**tried[BEFORE], **result["tested"][BEFORE]}}
     named["adapt=True"] = {**tried[CHOSEN], **result["tested"][CHOSEN]}
-    search = [[name, *_pairs(row, TESTED)] for name, row in named.items()]
+    search = [[name, *_pairs(row, TESTED)] for name, row in (named | result.get("given", {})).items()]
     parts = {BEFORE: tried[BEFORE], **result["parts"], "both: the default": tried[CHOSEN]}
     return (
         "nDCG@10, per cent, by meaning alone / together with BM25 of stems:\n\n"

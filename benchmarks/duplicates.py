@@ -31,7 +31,7 @@ def run() -> dict[str, Any]:
     everything = paragraphs(max(SIZES))
     texts = list(dict.fromkeys(rng.choice(everything, PARAGRAPHS, replace=False).tolist()))
     words = np.array(" ".join(texts[:2000]).split())
-    model = SphericalParagraphModel(GLOVE).fit(texts)
+    model = SphericalParagraphModel(GLOVE, adapt=False).fit(texts)
     similarities = {}
     for share in SHARES:
         copies = [_changed(text, share, words, rng) for text in texts[:COPIES]]

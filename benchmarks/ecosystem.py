@@ -3,9 +3,8 @@
 Run with ``python -m benchmarks ecosystem``. The tables are those that can be installed from PyPI:
 ``tokenlearn-static-model`` (of model2vec), the word pieces of all-MiniLM-L6-v2 as a ``StaticEmbedding``, and
 WordLlama's; those that are not installed are left out. The texts are the sentences of MR if NLTK's cache has them,
-otherwise the first lines of the embedded docstrings. The vectors of words are composed of pieces before the clock
-starts, as the library's model is loaded before; either of the words of all texts, or of every second text, so that the
-reader divides the other words into pieces. Times are processor times, the best of several repeats.
+otherwise the first lines of the embedded docstrings. The vectors of their words are composed of pieces before the clock
+starts, as the library's model is loaded before. Times are processor times, the best of several repeats.
 
 The difference of a text is the largest between two numbers of its unit vectors; the report has the largest and the
 median over all texts. "Plain" texts are lower-cased words with spaces between them, which WordPiece divides as we do.
@@ -24,11 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parasphere import ComposedVectors, Tokenizer, WordVectors
+from parasphere import Tokenizer, WordVectors
 from reproduction import datasets
 from parasphere.errors import ParasphereError
 from parasphere.model import Reader
-from parasphere.vectors import WORDLLAMA, Pieces
+from parasphere.text import count_words
+from parasphere.vectors import WORDLLAMA, StaticTable
 
 WORDS = Tokenizer(digits=True)
 Encode = Callable[[list[str]], Any]
@@ -56,10 +56,10 @@ def tables(folder: Path) -> Iterator[tuple[str, str | Path, Encode]]:
     if find_spec("wordllama"):
         from wordllama.inference import WordLlamaInference
 
-        pieces = Pieces.read(WORDLLAMA)
+        own = StaticTable.read(WORDLLAMA)
         # WordLlama.load would fetch its tokenizer by network; this is a copy, since it sets padding.
-        copy = type(pieces.tokenizer).from_str(pieces.tokenizer.to_str())
-        llama = WordLlamaInference(pieces.table, copy)
+        copy = type(own.tokenizer).from_str(own.tokenizer.to_str())
+        llama = WordLlamaInference(own.rows, copy)
         yield "WordLlama, 256-d", WORDLLAMA, llama.embed
 
 
@@ -100,27 +100,26 @@ def seconds(function: Callable[[], Any]) -> float:
 
 
 def composed(source: str | Path, texts: list[str]) -> Reader:
-    learner = ComposedVectors(source).fit(texts)
-    return Reader(learner.vectors_, learner.tokenizer_, weights=learner.vectors_.weights)
+    vectors = WordVectors.load(source, words=count_words(texts, WORDS)[0])
+    return Reader(vectors, WORDS, weights=vectors.weights)
 
 
 def compared(source: str | Path, encode: Encode, texts: list[str], plain: list[str]) -> dict[str, Any]:
-    pieces = Pieces.read(source)
-    rows = pieces.of_pieces(WordVectors)
-    by_words, by_half = composed(source, texts), composed(source, texts[::2])
-    by_pieces = Reader(rows, pieces.tokenizer, weights=rows.weights)
+    own = StaticTable.read(source)
+    rows = WordVectors.load(own, pieces=True)
+    by_words = composed(source, texts)
+    by_pieces = Reader(rows, own.tokenizer, weights=rows.weights)
     theirs = encode(texts)  # also warms up: first calls compile and load
     return {
         "differences": {
             "pieces": differences(by_pieces.read(texts).sums, theirs),
             "words": differences(by_words.read(texts).sums, theirs),
-            "words, plain texts": differences(by_half.read(plain).sums, encode(plain)),
+            "words, plain texts": differences(by_words.read(plain).sums, encode(plain)),
         },
         "texts_per_second": {
             "library": len(texts) / seconds(lambda: encode(texts)),
             "pieces": len(texts) / seconds(lambda: by_pieces.read(texts)),
             "words": len(texts) / seconds(lambda: by_words.read(texts)),
-            "words, half": len(texts) / seconds(lambda: by_half.read(texts)),
         },
     }
 
@@ -140,13 +139,13 @@ def report(result: dict[str, Any]) -> str:
     for what, row in result["tables"].items():
         speed = row["texts_per_second"]
         ratio = f"{speed['words'] / speed['library']:.0f}x"
-        speeds.append([what, *(f"{speed[by]:,.0f}" for by in ("library", "pieces", "words, half", "words")), ratio])
+        speeds.append([what, *(f"{speed[by]:,.0f}" for by in ("library", "pieces", "words")), ratio])
         shown = [f"{one['largest']:.0e} ({one['median']:.0e})" for one in row["differences"].values()]
         apart.append([what, *shown])
     head = f"{result['corpus']}: {result['texts']:,} texts, raw text to vectors, one thread, by processor time."
-    ways = ["its library", "by pieces", "by words, half of the texts new", "by words", "by words, times its library"]
+    ways = ["its library", "by pieces", "by words", "by words, times its library"]
     first = table(["texts per second", *ways], speeds)
-    kinds = ["by pieces", "by words", "by words, plain texts, half of them new"]
+    kinds = ["by pieces", "by words", "by words, plain texts"]
     second = table(["largest difference (median)", *kinds], apart)
     between = "Differences of unit vectors from those of the library:"
     return f"{head}\n\n{first}\n\n{between}\n\n{second}"

@@ -28,7 +28,7 @@ def run() -> dict[str, Any]:
         texts = [text.strip().splitlines()[0] for text in corpus.texts]
     encoders: dict[str, Any] = {
         "SPM, default": SphericalParagraphModel(),
-        "SPM": SphericalParagraphModel(GLOVE),
+        "SPM": SphericalParagraphModel(GLOVE, adapt=False),
         "SPM, 300 learned dimensions, and tf-idf": union_model(GLOVE).set_params(spm__vectors__epochs=2),
         "mean of word vectors": MeanOfVectors(GLOVE),
         "tf-idf": TfIdf(),

@@ -18,12 +18,13 @@ from scipy.stats import spearmanr
 from sklearn.base import clone
 
 from benchmarks.search import paragraphs
-from parasphere import JointVectors, SphericalParagraphModel, WordVectors
+from parasphere import JointVectors, SphericalParagraphModel, Tokenizer, WordVectors
 from reproduction.datasets import SentencePairs, sentence_pairs
 from parasphere.places import ENGLISH, WORDLLAMA
-from parasphere.vectors import ComposedVectors
+from parasphere.text import count_words
 
 PARTS = ("train", "dev", "test")
+WORDS = Tokenizer(digits=True)
 HERE, ELSEWHERE = "the sentences", "Wikipedia"
 STRENGTHS = (0.0, 1e3, 1e4, 1e5, 1e6)
 SEEDS = range(3)
@@ -36,10 +37,12 @@ def run() -> dict[str, Any]:
     parts = {part: sentence_pairs(part) for part in PARTS}
     sentences = parts["train"].first + parts["train"].second
     texts = {HERE: sentences, ELSEWHERE: _sentences()}
-    composed = ComposedVectors(WORDLLAMA).fit(sentences + texts[ELSEWHERE])
+    words = count_words([text for part in parts.values() for text in part.first + part.second], WORDS)[0]
+    words += count_words(texts[ELSEWHERE], WORDS)[0]
+    composed = WordVectors.load(WORDLLAMA, words=words)
     given = {
         ENGLISH: (WordVectors.load(ENGLISH), SphericalParagraphModel(adapt=False)),
-        WORDLLAMA: (composed.vectors_, SphericalParagraphModel(tokenizer=composed.tokenizer_, whiten=False)),
+        WORDLLAMA: (composed, SphericalParagraphModel(adapt=False, tokenizer=WORDS, whiten=False)),
     }
     rows: dict[str, Any] = {}
     for name, (vectors, model) in given.items():

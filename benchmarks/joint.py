@@ -75,7 +75,9 @@ class Task:
 
     def accuracy_of(self, vectors: WordVectors) -> float:
         """Return the accuracy with the vectors of SPM on these word vectors."""
-        model = SphericalParagraphModel(vectors, tokenizer=Tokenizer(), tol=1e-4, space="direction").fit(self.texts)
+        model = SphericalParagraphModel(vectors, adapt=False, tokenizer=Tokenizer(), tol=1e-4, space="direction").fit(
+            self.texts
+        )
         return self.accuracy(model.transform(self.texts), model.transform(self.unseen))
 
     def loss_of(self, vectors: WordVectors, kappa: float, kappa0: float, mean: NDArray[Any]) -> float:

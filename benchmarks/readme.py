@@ -22,7 +22,7 @@ from reproduction.experiments.seeds import merged
 RESULTS = ROOT / "results"
 ENCODERS = {
     "spm-default": "`SphericalParagraphModel()`", "spm-english": "the same, `adapt=False`",
-    "spm": "`SphericalParagraphModel(vectors)`", "spm-joint": "`SphericalParagraphModel(JointVectors())`",
+    "spm": "`SphericalParagraphModel(vectors, adapt=False)`", "spm-joint": "`SphericalParagraphModel(JointVectors())`",
     "union": "the same, `dim=300`, and tf-idf (`FeatureUnion`)", "tfidf-best": "tf-idf of words and pairs",
     "tfidf-paper": "tf-idf of words", "cbow": "mean of word vectors", "lsi": "LSI", "pv-dbow": "PV-DBOW",
     "skip-thought": "skip-thought", "minilm": "MiniLM-L6, a transformer",

@@ -44,7 +44,7 @@ def run() -> dict[str, Any]:
     texts = paragraphs(PARAGRAPHS)
     rng = np.random.default_rng(0)
     queries = [" ".join(texts[i].split()[:QUERY_WORDS]) for i in rng.choice(len(texts), QUERIES, replace=False)]
-    model = SphericalParagraphModel(GLOVE).fit(texts)
+    model = SphericalParagraphModel(GLOVE, adapt=False).fit(texts)
     table_of = {"number": list(range(len(texts))), "text": texts, "tenth": [i % 10 for i in range(len(texts))]}
     start = time.perf_counter()
     index = model.index(pd.DataFrame(table_of), "number", columns=["tenth"])

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import settings
 
 HERE = Path(__file__).parent
-sys.path += [str(HERE.parent / "scripts"), str(HERE / "integration")]  # of what some tests import
+sys.path += map(str, [HERE.parent / "scripts", HERE.parent / "scripts/english", HERE / "integration"])  # of some tests
 
 
 def use_kernels(file: str) -> None:

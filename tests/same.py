@@ -27,7 +27,6 @@ import pyarrow.parquet as pq
 from threadpoolctl import threadpool_limits
 
 from parasphere import (
-    ComposedVectors,
     JointVectors,
     SphericalParagraphModel,
     SphericalTopics,
@@ -173,37 +172,6 @@ def joint_vectors() -> Outcome:
 
 
 @check
-def composed_vectors() -> Outcome:
-    from safetensors.numpy import save_file
-    from tokenizers import Tokenizer as Pieces
-    from tokenizers import models, pre_tokenizers
-
-    names = [
-        "[UNK]",
-        *(chr(97 + i) for i in range(26)),
-        *("##" + chr(97 + i) for i in range(26)),
-        "the",
-        "##ing",
-        "mat",
-    ]
-    with tempfile.TemporaryDirectory() as name:
-        folder, rng = Path(name), np.random.default_rng(1)
-        pieces = Pieces(models.WordPiece({piece: i for i, piece in enumerate(names)}, unk_token="[UNK]"))
-        pieces.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        pieces.save(str(folder / "tokenizer.json"))
-        save_file({"embeddings": rng.normal(size=(len(names), 16)).astype(np.float32)}, folder / "model.safetensors")
-        (folder / "config.json").write_text('{"model_type": "model2vec", "normalize": true}')
-        learner = ComposedVectors(folder).fit(texts()[:50])
-        model = SphericalParagraphModel(learner).fit(texts()[:50])
-        return {
-            "words": [learner.vectors_.vocabulary.word(i) for i in range(len(learner.vectors_))],
-            "matrix": np.asarray(learner.vectors_.matrix),
-            "weights": np.asarray(learner.vectors_.weights),
-            "offset": model.transform(["zyxomatic texting", "the matting"]),
-        }
-
-
-@check
 def search() -> Outcome:
     corpus = datasets.load("docstrings")
     index = fitted().index(corpus.texts, corpus.ids)
@@ -274,7 +242,6 @@ def _written(
     import bz2
     import gzip
     import lzma
-    import zipfile
 
     rows = [{"text": text, "name": name} for text, name in zip(some, names, strict=True)]
     plain = folder / "lines.txt"
@@ -284,9 +251,6 @@ def _written(
         path = folder / f"lines.txt{ending}"
         path.write_bytes(module.compress(plain.read_bytes()))
         yield path, {}
-    with zipfile.ZipFile(folder / "lines.txt.zip", "w") as archive:
-        archive.write(plain, "lines.txt")
-    yield folder / "lines.txt.zip", {}
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "rows.json").write_text(json.dumps(rows))
     for ending, delimiter in ((".csv", ","), (".tsv", "\t")):

@@ -190,7 +190,7 @@ NO_FIGURES = {
     "docs/large.md": {"100 MB"},
     "docs/learning.md": {"100 MB"},
     "docs/similarity.md": {"3 nats"},
-    "docs/teaching.md": {"5 %"},
+    "docs/training.md": {"5 %"},
 }
 
 

@@ -4,7 +4,6 @@ The tables at the top are the only places to change when an estimator or a param
 both by introspection, and fail if one is in no table.
 """
 
-import importlib.util
 import inspect
 import pickle
 from collections.abc import Callable, Iterator
@@ -31,7 +30,6 @@ from parasphere import (
     ScoreWarning,
     SphericalParagraphModel,
     SphericalTopics,
-    TaughtVectors,
     Tokenizer,
     WordVectors,
 )
@@ -54,40 +52,28 @@ def some_texts(n: int) -> tuple[list[str], np.ndarray]:
     return [" ".join(rng.choice(WORDS[:15] if label else WORDS[15:], rng.integers(3, 15))) for label in labels], labels
 
 
-def some_teacher(texts: list[str]) -> np.ndarray:
-    """How often each word occurs, and one more number."""
-    return np.array([[*(text.split().count(word) for word in WORDS), 1] for text in texts])
-
-
 VECTORS = some_vectors(1)
 TEXTS, LABELS = some_texts(40)
 QUERIES = [*TEXTS[:5], "", "unheard of"]
 
 # -- tables -----------------------------------------------------------------------------------------------------------
 
-# Every estimator, small enough to be fitted in a moment, and the library that it needs besides the usual ones.
+# Every estimator, small enough to be fitted in a moment.
 ESTIMATORS: dict[str, Callable[[], Any]] = {
     "SphericalParagraphModel": lambda: SphericalParagraphModel(VECTORS, tol=1e-3, random_state=0),
     "SphericalParagraphModel of rows": lambda: SphericalParagraphModel(None, tol=1e-3),
     "JointVectors": lambda: JointVectors(4, start=None, epochs=2),
-    "TaughtVectors": lambda: TaughtVectors(some_teacher, 4, steps=3),
     "MovMF": lambda: MovMF(2, random_state=0),
     "SphericalTopics": lambda: SphericalTopics(SphericalParagraphModel(VECTORS, tol=1e-3), 2, n_neighbours=3),
 }
-NEEDS = {"TaughtVectors": "torch"}
 OF_ROWS = {"SphericalParagraphModel of rows", "MovMF"}
-LEARNERS = {"JointVectors", "TaughtVectors"}
-LEFT_OUT = {
-    "ComposedVectors": "needs the table of another library; tested in test_static_tables.py",
-}
+LEARNERS = {"JointVectors"}
 
 # For each parameter: a value that is right and differs from those above, and one that is wrong.
 VALUES: dict[str, tuple[Any, Any]] = {
     "adapt": (False, "no"),
     "assignment": ("hard", "firm"),
-    "batch": (7, 0),
     "checkpoint": ("nowhere", 1.5),
-    "device": ("cpu", 1.5),
     "dim": (7, 0),
     "epochs": (3, 0),
     "init": ("paper", "guess"),
@@ -96,7 +82,6 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "lexical_weight": (0.2, 2.0),
     "max_iter": (7, 0),
     "max_kappa": (3.0, 0.0),
-    "max_words": (7, 0),
     "min_count": (3, 0),
     "model": (SphericalParagraphModel(VECTORS, tol=1e-2), 1.5),
     "n_components": (5, 0),
@@ -112,8 +97,6 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "rate": (0.01, 0.0),
     "start": (VECTORS, 1.5),
     "start_strength": (3.0, -1.0),
-    "steps": (2, 0),
-    "teacher": (len, 1.5),
     "tokenizer": (Tokenizer(stop_words=WORDS[:10]), "letters"),
     "tol": (0.5, -1.0),
     "vectors": (some_vectors(2), 1.5),
@@ -144,8 +127,6 @@ def results(name: str, estimator: Any) -> bytes:
 
 
 def unfitted(name: str) -> Any:
-    if name in NEEDS:
-        pytest.importorskip(NEEDS[name])
     return ESTIMATORS[name]()
 
 
@@ -156,14 +137,12 @@ def _fitted(name: str) -> bytes:
 
 def fitted(name: str) -> Any:
     """A fitted estimator, which a test may change."""
-    unfitted(name)
     return pickle.loads(_fitted(name))
 
 
 def parameters() -> Iterator[tuple[str, str]]:
     for name, make in ESTIMATORS.items():
-        if name not in NEEDS or importlib.util.find_spec(NEEDS[name]):
-            yield from ((name, parameter) for parameter in make().get_params(deep=False))
+        yield from ((name, parameter) for parameter in make().get_params(deep=False))
 
 
 def values(name: str, parameter: str) -> tuple[Any, Any]:
@@ -177,7 +156,7 @@ TEXT_TRANSFORMERS = [name for name in TEXT_ESTIMATORS if name not in LEARNERS]
 def test_no_estimator_is_forgotten() -> None:
     public = [getattr(parasphere, name) for name in parasphere.__all__]
     names = {kind.__name__ for kind in public if isinstance(kind, type) and issubclass(kind, BaseEstimator)}
-    assert names == {type(make()).__name__ for make in ESTIMATORS.values()} | set(LEFT_OUT)
+    assert names == {type(make()).__name__ for make in ESTIMATORS.values()}
 
 
 def test_every_default_is_the_vectors_that_come_with_the_library() -> None:

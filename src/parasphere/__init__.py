@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from . import corpus, dask, datasets
-    from .corpus import SkippedFilesWarning
     from .errors import (
         CorpusError,
         CoverageWarning,
@@ -28,12 +27,11 @@ if TYPE_CHECKING:
     from .sphere import MovMF, vmf
     from .text import SegmentingTokenizer, Tokenizer, Vocabulary, count_matrix, count_words
     from .topics import SphericalTopics
-    from .vectors import ComposedVectors, JointVectors, TaughtVectors, WordVectors
+    from .vectors import JointVectors, WordVectors
 
 # The public names per module. A module is imported when one of its names is first used: `from parasphere import vmf`
 # imports neither scikit-learn nor the model.
 _NAMES = {
-    "corpus": ["SkippedFilesWarning"],
     "errors": ["CorpusError", "CoverageWarning", "FewDocumentsWarning", "MissingExtraError", "ParasphereError",
                "ParasphereWarning", "ScoreWarning", "ScriptWarning", "StoreError", "VectorsError"],
     "model.estimator": ["SphericalParagraphModel"],
@@ -42,16 +40,16 @@ _NAMES = {
     "sphere.movmf": ["MovMF"],
     "text": ["SegmentingTokenizer", "Tokenizer", "Vocabulary", "count_matrix", "count_words"],
     "topics": ["SphericalTopics"],
-    "vectors": ["ComposedVectors", "JointVectors", "TaughtVectors", "WordVectors"],
+    "vectors": ["JointVectors", "WordVectors"],
 }  # fmt: skip
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 _MODULES = {"corpus": "corpus", "dask": "dask", "datasets": "datasets", "vmf": "sphere.vmf"}
 
 __all__ = [
-    "Bags", "ComposedVectors", "CorpusError", "CoverageWarning", "Encoder", "FewDocumentsWarning", "Index",
+    "Bags", "CorpusError", "CoverageWarning", "Encoder", "FewDocumentsWarning", "Index",
     "JointVectors", "MissingExtraError", "MovMF", "ParasphereError", "ParasphereWarning", "ScoreWarning",
-    "ScriptWarning", "SegmentingTokenizer", "SkippedFilesWarning", "SphericalParagraphModel", "SphericalTopics",
-    "StoreError", "TaughtVectors", "Tokenizer", "VectorsError", "Vocabulary", "WordVectors", "corpus",
+    "ScriptWarning", "SegmentingTokenizer", "SphericalParagraphModel", "SphericalTopics",
+    "StoreError", "Tokenizer", "VectorsError", "Vocabulary", "WordVectors", "corpus",
     "count_matrix", "count_words", "dask", "datasets", "load", "vmf",
 ]  # fmt: skip
 

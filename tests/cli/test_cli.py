@@ -55,7 +55,7 @@ for line in sys.argv[1:]:
 
 def test_help_and_mistakes_import_nothing_heavy() -> None:
     lines = ["--version", "--help", "fit --help", "vectors --help", "fti",
-             "fit corpus.txt --frob", "fit --null"]  # fmt: skip
+             "fit corpus.txt --frob", "fit --out"]  # fmt: skip
     command = [sys.executable, "-c", ASKED, *lines]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert shown.count(": []") == len(lines)
@@ -327,12 +327,12 @@ def test_topics(tmp_path: Path) -> None:
     lines = [json.dumps({"text": text, "area": corpus.label_names[label], "name": name}) for text, label, name in
              zip(corpus.texts[::4], corpus.labels[::4], corpus.ids[::4], strict=True)]  # fmt: skip
     (tmp_path / "texts.jsonl").write_text("\n".join([*lines, '{"text": null, "area": "", "name": ""}']))
-    asked = ["topics", tmp_path / "texts.jsonl", "-n", "6", "--null", "skip"]
+    asked = ["topics", tmp_path / "texts.jsonl", "-n", "6"]
     shown = run(*asked, "--map", tmp_path / "map.svg", "--out", tmp_path / "topics")
-    assert "501 texts" in shown
+    assert "502 texts" in shown
     told = json.loads(run(*asked, "--json"))
     assert len(told["topics"]) == 6
-    assert sum(topic["size"] for topic in told["topics"]) + told["apart"] == 501
+    assert sum(topic["size"] for topic in told["topics"]) + told["apart"] == 502
     saved = SphericalTopics.load(tmp_path / "topics")
     assert saved.topic_words()[0] == told["topics"][0]["words"]
     assert saved.names_ == [topic["name"] for topic in told["topics"]]

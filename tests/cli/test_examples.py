@@ -73,7 +73,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("news.jsonl", "train.jsonl", "test.jsonl"):
         (root / name).write_text("\n".join(json.dumps({"text": text}) for text in texts))
     (root / "glove.6B.300d.txt").write_text("lake 1 2 3\nriver 2 2 3\narray 0 1 0\n")
-    WordVectors.load(root / "glove.6B.300d.txt").save(root / "vectors")  # as 'vectors distil' would write it
+    WordVectors.load(root / "glove.6B.300d.txt").save(root / "vectors")
     return root
 
 

@@ -145,10 +145,8 @@ def test_errors_and_warnings_reach_the_user(tmp_path: Path) -> None:
     vectors.unlink()
     assert "vectors=..." in typed("info", model).err
     vectors.write_text("north 0 2\neast 3\n")
-    assert "errors='skip' leaves out" in typed("vectors", vectors).err
-    told = typed("vectors", vectors, "--skip-bad-rows", "--json")
-    assert told.err.startswith("warning: rows of v.txt were left out")
-    assert json.loads(told.out)["words"] == 1
+    assert "line 2: the row of 'east' has 1 numbers instead of 2" in typed("vectors", vectors).err
+    assert json.loads(typed("vectors", "--json").out)["words"] == 131_375
 
 
 def test_a_text_without_known_words_is_explained(tmp_path: Path) -> None:

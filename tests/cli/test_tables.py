@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from blocksize import read_in
 from commands import typed
 
-from parasphere import CorpusError, SegmentingTokenizer, SphericalParagraphModel, Tokenizer
+from parasphere import CorpusError, Index, ParasphereWarning, SegmentingTokenizer, SphericalParagraphModel, Tokenizer
 from parasphere.corpus import blocks
 
 WORDS = ["north", "east", "north east", None, "east east", "northeast"]
@@ -39,21 +40,37 @@ def table(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return path
 
 
-def test_nulls_are_refused_skipped_or_empty(table: Path, model: Path, tmp_path: Path) -> None:
-    how = ["transform", model, table, "--id-column", "id", "-o", tmp_path / "v.parquet"]
-    assert "null" in typed(*how).err
-    for null, ids in (("skip", [0, 1, 2, 4, 5]), ("empty", range(6))):
-        assert typed(*how, "--null", null).code == 0
-        assert pq.read_table(tmp_path / "v.parquet")["id"].to_pylist() == [f"d{i}" for i in ids]
-    [block] = blocks(table, null="empty")
+def test_nulls_are_empty_texts(table: Path, model: Path, tmp_path: Path) -> None:
+    told = typed("transform", model, table, "--id-column", "id", "-o", tmp_path / "v.parquet")
+    assert (told.code, told.err.count("1 of 6 texts are null and were read as empty texts; the first is")) == (0, 1)
+    assert pq.read_table(tmp_path / "v.parquet")["id"].to_pylist() == [f"d{i}" for i in range(6)]
+    with pytest.warns(ParasphereWarning, match="1 of 6 texts are null"):
+        [block] = blocks(table)
     assert block.texts == [text or "" for text in WORDS]
 
 
+def test_several_columns_of_texts_are_one(table: Path, model: Path, tmp_path: Path) -> None:
+    columns = ["--text-column", "place", "--text-column", "text"]
+    joined = [f"p{i}\n\n{text}" if text else f"p{i}" for i, text in enumerate(WORDS)]
+    assert [text for block in blocks(table, text=["place", "text"]) for text in block.texts] == joined
+    told = typed("duplicates", table, *columns, "--threshold", "0.1", "--json")
+    assert (told.code, json.loads(told.out)["texts"]) == (0, 6)
+    assert typed("index", model, table, *columns, "-o", tmp_path / "i").code == 0
+    index = Index.load(tmp_path / "i")
+    assert index.texts is not None
+    assert index.texts.tolist() == joined
+    assert typed("fit", table, *columns, "-v", tmp_path / "tiny.txt", "-o", tmp_path / "m2").code == 0
+    assert typed("transform", model, table, "-o", tmp_path / "v.npy", *columns).code == 0
+    assert typed("topics", table, "-n", "2", "--model", model, *columns).code == 0
+    told = typed("fit", table, *columns, "--text-column", "titel", "-o", tmp_path / "m2")
+    assert 'has no column "titel"; its columns are' in told.err
+
+
 def test_columns_are_carried_along(table: Path, model: Path, tmp_path: Path) -> None:
-    how = ["transform", model, table, "--null", "skip", "--carry", "year, place"]
+    how = ["transform", model, table, "--carry", "year, place"]
     assert typed(*how, "-o", tmp_path / "v.parquet").code == 0
     written = pq.read_table(tmp_path / "v.parquet")
-    assert [int(year) for year in written["year"].to_pylist()] == [2000, 2001, 2002, 2004, 2005]
+    assert [int(year) for year in written["year"].to_pylist()] == list(range(2000, 2006))
     assert written["place"].to_pylist()[-1] == "p5"
     assert 'has no column "colour"' in typed(*how[:-1], "colour", "-o", tmp_path / "v.parquet").err
 
@@ -62,7 +79,7 @@ def test_carried_columns_survive_cutting_and_joining(tmp_path: Path) -> None:
     rows = [{"text": "x" * (i % 7), "n": i} for i in range(500)]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "t.parquet", row_group_size=50)
     for source in (tmp_path / "t.parquet", pa.Table.from_pylist(rows), pa.Table.from_pylist(rows).to_reader(64)):
-        parts = list(blocks(source, carry=["n"], block_bytes=100))
+        parts = read_in(100, source, carry=["n"])
         assert [n for part in parts for n in part.carried["n"]] == list(range(500))
         assert all(len(part.carried["n"]) == len(part.texts) for part in parts)
         assert parts[0].part(1, 3).carried == {"n": [1, 2]}
@@ -82,10 +99,6 @@ def test_what_cannot_be_carried_is_told(model: Path, tmp_path: Path) -> None:
     told = typed("transform", model, tmp_path / "c.csv", "--carry", "text", "-o", tmp_path / "v.npy").err
     assert "write labels and other columns to .jsonl, .csv or .parquet" in told
     assert not (tmp_path / "v.npy").exists()
-    with pytest.raises(CorpusError, match="null='skip' is for files"):
-        blocks(["a"], null="skip")
-    with pytest.raises(CorpusError, match="null must be"):
-        blocks(["a"], null="drop")  # type: ignore[arg-type]
 
 
 def test_a_corpus_is_not_replaced_by_its_vectors(model: Path, tmp_path: Path) -> None:
@@ -106,8 +119,13 @@ def test_arrays_of_texts_and_what_is_no_array(tmp_path: Path) -> None:
     [block] = blocks(tmp_path / "a.json")
     assert block.texts == ["north", "east\nwest"]
     (tmp_path / "a.json").write_text("[]")
-    assert list(blocks(tmp_path / "a.json")) == []
-    for wrong, told in (('{"text": "a"}', "an array of objects"), ("[1]", "must be an object"), ("[", "not JSON")):
+    with pytest.warns(ParasphereWarning, match="no documents in it"):
+        assert list(blocks(tmp_path / "a.json")) == []
+    for wrong, told in (
+        ('{"text": "a"}', "an array of objects"),
+        ("[1]", "item 1: it is of type int"),
+        ("[", "not JSON"),
+    ):
         (tmp_path / "a.json").write_text(wrong)
         with pytest.raises(CorpusError, match=told):
             list(blocks(tmp_path / "a.json"))

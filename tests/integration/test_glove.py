@@ -18,7 +18,7 @@ from parasphere import (
     WordVectors,
 )
 from parasphere.places import GLOVE
-from parasphere.vectors import formats, loading
+from parasphere.vectors import formats, wordvectors
 
 
 @pytest.fixture(autouse=True)
@@ -39,8 +39,8 @@ def forbid_parsing(patch: pytest.MonkeyPatch) -> None:
         raise AssertionError("the file was parsed again")
 
     patch.setattr(formats, "read", explode)
-    patch.setattr(loading, "table_of", explode)
-    patch.setattr(loading, "checked", explode)
+    patch.setattr(wordvectors, "table_of", explode)
+    patch.setattr(wordvectors, "checked", explode)
 
 
 def test_glove_from_its_wheel(no_parsing: pytest.MonkeyPatch) -> None:
@@ -103,5 +103,5 @@ def test_the_entry_of_glove_outlives_the_times_of_its_files(tmp_path: Path, monk
     first = WordVectors.load(GLOVE)
     shutil.copytree(glove.ROOT, tmp_path / "glove", copy_function=shutil.copyfile)
     monkeypatch.setattr(glove, "ROOT", str(tmp_path / "glove"))
-    monkeypatch.setattr("parasphere.vectors.loading.formats.read", None)  # parsing would fail
+    monkeypatch.setattr("parasphere.vectors.formats.read", None)  # parsing would fail
     assert WordVectors.load(GLOVE).fingerprint == first.fingerprint

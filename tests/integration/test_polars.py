@@ -4,16 +4,17 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from blocksize import read_in
 
 from parasphere import SphericalParagraphModel, WordVectors
 from parasphere.corpus import blocks
-from parasphere.errors import CorpusError
+from parasphere.errors import CorpusError, ParasphereWarning
 
 TEXTS = ["the quick fox", "", "naïve Ελλάς 😀", "nul \x00 byte", "two\nlines"]
 TOKENS = [["the", "quick"], [], ["naïve", "", "😀"]]
 
 
-@pytest.mark.parametrize("block_bytes", [1, 40, 1 << 20])
+@pytest.mark.parametrize("size", [1, 40, 1 << 20])
 @pytest.mark.parametrize(
     "source",
     [
@@ -23,8 +24,8 @@ TOKENS = [["the", "quick"], [], ["naïve", "", "😀"]]
         pl.Series(TOKENS),
     ],
 )
-def test_documents_are_those_of_the_column(source: pl.Series | pl.DataFrame, block_bytes: int) -> None:
-    found = [text for block in blocks(source, block_bytes=block_bytes) for text in block.texts]
+def test_documents_are_those_of_the_column(source: pl.Series | pl.DataFrame, size: int) -> None:
+    found = [text for block in read_in(size, source) for text in block.texts]
     assert found == (TOKENS if isinstance(source, pl.Series) and source.dtype == pl.List(pl.String) else TEXTS)
 
 
@@ -34,19 +35,19 @@ def test_an_empty_column_is_an_empty_corpus() -> None:
 
 def test_labels_and_ids() -> None:
     frame = pl.DataFrame({"body": ["a", "b", "c"], "y": [1, 0, 1], "name": ["i", "ii", "iii"]})
-    found = list(blocks(frame, text="body", label="y", id="name", block_bytes=1))
+    found = read_in(1, frame, text="body", label="y", id="name")
     assert [text for block in found for text in block.texts] == ["a", "b", "c"]
     assert [label for block in found for label in block.labels] == [1, 0, 1]
     assert [name for block in found for name in block.ids] == ["i", "ii", "iii"]
     values = pl.Series(["x", None, "y"], dtype=pl.Categorical)
-    found = list(blocks(iter("abc"), label=values, block_bytes=1))
+    found = read_in(1, iter("abc"), label=values)
     assert [label for block in found for label in block.labels] == ["x", None, "y"]
     found = list(blocks(pa.table({"text": list("abc")}), id=values))
     assert [name for block in found for name in block.ids] == ["x", None, "y"]
 
 
 def test_what_is_missing_is_named() -> None:
-    with pytest.raises(CorpusError, match=r"document 2 .*is None"):
+    with pytest.warns(ParasphereWarning, match=r"1 of 3 texts are null .*document 2 "):
         list(blocks(pl.Series(["a", "b", None])))
     with pytest.raises(CorpusError, match='no column "y"; its columns are "text", "z"'):
         list(blocks(pl.DataFrame({"text": ["a"], "z": [1]}), label="y"))

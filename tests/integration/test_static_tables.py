@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from parasphere import ComposedVectors, SphericalParagraphModel, Tokenizer, VectorsError, WordVectors, datasets
+from parasphere import SphericalParagraphModel, Tokenizer, VectorsError, WordVectors, datasets
 from parasphere.model import Reader
-from parasphere.text import PIECE
-from parasphere.vectors import Pieces
+from parasphere.text import count_words
+from parasphere.vectors import StaticTable
 
 tokenizers = pytest.importorskip("tokenizers", reason="the extra `static`")
 # Short ones: model2vec adds in float32, and its rounding grows with the length of a text.
@@ -79,33 +79,33 @@ def static_folder(wordpiece: Any, rows: NDArray[np.float32], tmp_path_factory: A
 
 def test_model2vec_is_read_exactly(model2vec_folder: Path) -> None:
     theirs = __import__("model2vec").StaticModel.from_pretrained(str(model2vec_folder), max_length=None)
-    pieces = Pieces.read(model2vec_folder)
-    ours = read(pieces.of_pieces(WordVectors), pieces.tokenizer, TEXTS)
+    table = StaticTable.read(model2vec_folder)
+    ours = read(WordVectors.load(table, pieces=True), table.tokenizer, TEXTS)
     np.testing.assert_allclose(ours, unit(theirs.encode(TEXTS)), atol=1e-6)
     plain = [" ".join(PLAIN(text)) for text in TEXTS]
-    words = ComposedVectors(model2vec_folder).fit(plain).vectors_
+    words = WordVectors.load(model2vec_folder, words=count_words(plain, PLAIN)[0])
     np.testing.assert_allclose(read(words, PLAIN, plain), unit(theirs.encode(plain)), atol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # their own
 def test_a_static_embedding_is_read_exactly(static_folder: Path) -> None:
     theirs = __import__("sentence_transformers").SentenceTransformer(str(static_folder), device="cpu")
-    pieces = Pieces.read(static_folder)
-    ours = read(pieces.of_pieces(WordVectors), pieces.tokenizer, TEXTS)
+    table = StaticTable.read(static_folder)
+    ours = read(WordVectors.load(table, pieces=True), table.tokenizer, TEXTS)
     np.testing.assert_allclose(ours, unit(theirs.encode(TEXTS)), atol=1e-6)
     plain = [" ".join(PLAIN(text)) for text in TEXTS]
-    words = ComposedVectors(static_folder).fit(plain).vectors_
+    words = WordVectors.load(static_folder, words=count_words(plain, PLAIN)[0])
     np.testing.assert_allclose(read(words, PLAIN, plain), unit(theirs.encode(plain)), atol=1e-6)
 
 
 @pytest.mark.skipif(find_spec("wordllama") is None, reason="needs wordllama")
 def test_wordllama_is_read_exactly_by_pieces_and_nearly_by_words() -> None:
     inference = pytest.importorskip("wordllama.inference")
-    pieces = Pieces.read("wordllama")
-    tokenizer = tokenizers.Tokenizer.from_str(pieces.tokenizer.to_str())  # WordLlama.load would fetch it by network
-    theirs = unit(inference.WordLlamaInference(pieces.table, tokenizer).embed(TEXTS))
-    np.testing.assert_allclose(read(pieces.of_pieces(WordVectors), pieces.tokenizer, TEXTS), theirs, atol=1e-6)
-    words = ComposedVectors("wordllama").fit(TEXTS).vectors_
+    table = StaticTable.read("wordllama")
+    tokenizer = tokenizers.Tokenizer.from_str(table.tokenizer.to_str())  # WordLlama.load would fetch it by network
+    theirs = unit(inference.WordLlamaInference(table.rows, tokenizer).embed(TEXTS))
+    np.testing.assert_allclose(read(WordVectors.load(table, pieces=True), table.tokenizer, TEXTS), theirs, atol=1e-6)
+    words = WordVectors.load("wordllama", words=count_words(TEXTS, PLAIN)[0])
     cosines = (read(words, PLAIN, TEXTS[:60]) * theirs[:60]).sum(1)
     assert np.median(cosines) > 0.7  # it has rows for punctuation and capitals, which words are without
 
@@ -117,55 +117,55 @@ def test_integers_in_many_languages() -> None:
     folder = Path(spec.origin or "").parent / "model"
     model2vec = pytest.importorskip("model2vec")
     theirs = model2vec.StaticModel.from_pretrained(str(folder), max_length=None)
-    pieces = Pieces.read(folder)
-    ours = read(pieces.of_pieces(WordVectors), pieces.tokenizer, TEXTS)
+    table = StaticTable.read(folder)
+    ours = read(WordVectors.load(table, pieces=True), table.tokenizer, TEXTS)
     np.testing.assert_allclose(ours, unit(theirs.encode(TEXTS)), atol=1e-5)  # its own sums are less precise
-    np.testing.assert_allclose(ours, unit(pieces.sums(TEXTS)[0]), atol=2e-7)
+    np.testing.assert_allclose(ours, unit(table.sums(TEXTS)[0]), atol=2e-7)
 
 
-def test_words_met_later_are_divided_into_pieces(model2vec_folder: Path, tmp_path: Path) -> None:
+GERMAN = [
+    "Der Hafen liegt am Meer, und die Schiffe kommen bei Sturm zurück",
+    "Die Fischer fahren mit ihren Schiffen auf das Meer hinaus",
+    "Das Gericht verhandelt über die Klage der Nachbarn",
+    "Die Richterin weist die Klage ab, und der Anwalt geht in Berufung",
+] * 60
+
+
+def test_words_of_another_language_are_composed(model2vec_folder: Path, tmp_path: Path) -> None:
     theirs = __import__("model2vec").StaticModel.from_pretrained(str(model2vec_folder), max_length=None)
-    texts = ["the cat sat", "", "cataloguing unbelievably, catlike b2b", "mat 1984", "a doggish dog"]
-    learner = ComposedVectors(model2vec_folder).fit(["the cat sat on the mat"])
-    reader = Reader(learner.vectors_, learner.tokenizer_, weights=learner.vectors_.weights)
-    plain = [" ".join(PLAIN(text)) for text in texts]
-    assert "cataloguing" not in learner.vectors_
-    bags = reader.read(plain)
-    np.testing.assert_allclose(unit(bags.sums), unit(theirs.encode(plain)), atol=1e-6)
-    assert bags.unknown.tolist() == [0] * len(texts)
-    lists = reader.read([PLAIN(text) for text in texts])  # of tokens
-    assert np.array_equal(lists.sums, bags.sums)
-    many = reader.read(plain * 40)  # a stream, rather than a few texts
-    assert np.array_equal(many.sums, np.tile(bags.sums, (40, 1)))
-    parts = list(reader.parts("the cataloguing"))
-    np.testing.assert_allclose(sum(weight * row for _, weight, row in parts), reader.read(["the cataloguing"]).sums[0])
-    assert "".join(piece.removeprefix("##") for piece, _, _ in parts) == "thecataloguing"
-
-
-def test_a_model_keeps_the_pieces(model2vec_folder: Path, tmp_path: Path) -> None:
-    model = SphericalParagraphModel(ComposedVectors(model2vec_folder), tol=0.1).fit(CORPUS * 4)
-    texts = ["cataloguing cats", "the doggish one"]
-    assert model.read(texts).unknown.tolist() == [0, 0]
+    words = count_words(GERMAN, PLAIN)[0]
+    vectors = WordVectors.load(model2vec_folder, words=[*words, words[0]])
+    assert vectors.words == words  # each once, and no English ones
+    assert {"hafen", "zurück", "klage"} <= set(words)
+    plain = [" ".join(PLAIN(text)) for text in GERMAN[:4]]
+    np.testing.assert_allclose(read(vectors, PLAIN, plain), unit(theirs.encode(plain)), atol=1e-6)
+    model = SphericalParagraphModel(vectors, tol=0.1).fit(GERMAN)
+    assert model.read(GERMAN).unknown.sum() == 0
     model.save(tmp_path / "model")
     again = SphericalParagraphModel.load(tmp_path / "model")
-    assert np.array_equal(again.transform(texts), model.transform(texts))
-    assert again.explain("cataloguing").unknown == []
-    assert again.index(CORPUS).search("the cat", 1)[0].text == CORPUS[0]
+    assert np.array_equal(again.transform(GERMAN[:4]), model.transform(GERMAN[:4]))
     model.write_static(tmp_path / "static")
     written = json.loads((tmp_path / "static" / "tokenizer.json").read_text())["model"]["vocab"]
-    assert not any(word.startswith(PIECE) for word in written)
-    own = SphericalParagraphModel(ComposedVectors(model2vec_folder), tokenizer=str.split, tol=0.1).fit(CORPUS * 4)
-    assert own.read(["zyxomatic"]).unknown.tolist() == [1]  # of a tokenizer that is not ours, words alone
+    assert "zurück" in written
+
+
+def test_words_or_pieces(model2vec_folder: Path) -> None:
+    with pytest.raises(VectorsError, match="give one of them"):
+        WordVectors.load(model2vec_folder, words=["meer"], pieces=True)
+    with pytest.raises(VectorsError, match="not the one str 'meer'"):
+        WordVectors.load(model2vec_folder, words="meer")
+    with pytest.raises(VectorsError, match="needs at least one word"):
+        WordVectors.load(model2vec_folder, words=[])
+    with pytest.raises(VectorsError, match="the word in row 1 is 7; a str is needed"):
+        WordVectors.load(model2vec_folder, words=["meer", 7])  # type: ignore[list-item]
+    assert "##s" in WordVectors.load(model2vec_folder, pieces=True)
 
 
 def test_a_folder_is_loaded_by_its_path(model2vec_folder: Path) -> None:
     vectors = WordVectors.load(model2vec_folder)
     assert {"the", "of", "ocean"} <= set(vectors.words)  # of its pieces, and of English
-    assert vectors.source == str(model2vec_folder)
-    again = WordVectors.load(model2vec_folder)
-    assert again.fingerprint == vectors.fingerprint
-    assert again.weights is not None
-    assert 0.2 < again.weights[again.vocabulary.get_many(["the", "of", "and", "ocean"])].mean() < 5
+    assert vectors.weights is not None
+    assert 0.2 < vectors.weights[vectors.vocabulary.get_many(["the", "of", "and", "ocean"])].mean() < 5
 
 
 def test_saved_word_vectors_are_not_taken_for_a_table(tmp_path: Path) -> None:

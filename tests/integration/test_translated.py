@@ -1,7 +1,6 @@
 """Manual pages and messages in Chinese, Japanese and Thai, found by questions in these languages.
 
-``translated.json`` names the programs and owners of its texts, translated-licence.txt is their licence (BSD-3-Clause);
-scripts/make_translated.py made the file.
+``translated.json`` names the programs and owners of its texts, translated-licence.txt is their licence (BSD-3-Clause).
 """
 
 import json

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from blocksize import small_blocks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -55,7 +56,8 @@ def test_bits_depend_on_neither_threads_nor_batches(corpus: list[str], step: int
     whole = Reader(vectors, dtype=dtype).read(corpus)
     before, reader.STEP_BYTES = reader.STEP_BYTES, step
     try:
-        split = Reader(vectors, dtype=dtype).read(corpus, n_jobs=jobs, block_bytes=step)
+        with small_blocks(step):
+            split = Reader(vectors, dtype=dtype).read(iter(corpus), n_jobs=jobs)
     finally:
         reader.STEP_BYTES = before
     assert same_bits(whole, split)

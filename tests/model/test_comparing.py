@@ -2,6 +2,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from blocksize import small_blocks
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate
@@ -323,7 +324,8 @@ def test_similar_equals_brute_force(model: SphericalParagraphModel) -> None:
         assert [match.similarity for match in found] == pytest.approx(scores[expected].tolist(), abs=1e-6)
     assert model.similar("north up", TEXTS, 4)[0].text == TEXTS[expected[0]]
     assert len(model.similar("north", TEXTS, 99)) == len(TEXTS)
-    small = model.similar("north up", TEXTS, 4, block_bytes=8)
+    with small_blocks(8):
+        small = model.similar("north up", TEXTS, 4)
     assert [match.position for match in small] == expected
     with pytest.raises(ValueError, match="k must be at least 1"):
         model.similar("north", TEXTS, 0)

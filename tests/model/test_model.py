@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from blocksize import small_blocks
 from drawn import draw
 from numpy.typing import NDArray
 from sklearn.base import clone
@@ -250,7 +251,8 @@ def test_bags_rows_and_streams_are_the_same_documents(fitted: SphericalParagraph
     whole = fitted.posterior(TEXTS)
     bags = fitted.read(TEXTS)
     assert same_bits(fitted.posterior(bags), whole)
-    parts = [part for _, part in fitted.stream(TEXTS, block_bytes=500)]
+    with small_blocks(20):
+        parts = [part for _, part in fitted.stream(TEXTS)]
     assert len(parts) > 1
     assert np.concatenate([part.direction for part in parts]).tobytes() == whole.direction.tobytes()
     rows = np.random.default_rng(0).normal(size=(5, DIM))

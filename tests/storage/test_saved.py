@@ -14,12 +14,10 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from parasphere import (
-    ComposedVectors,
     JointVectors,
     ParasphereWarning,
     SegmentingTokenizer,
     StoreError,
-    TaughtVectors,
     Tokenizer,
     Vocabulary,
     WordVectors,
@@ -128,7 +126,7 @@ def test_nested_estimators(tmp_path: Path) -> None:
     assert again.get_params()["part__factor"] == 3
 
 
-@pytest.mark.parametrize("part", [JointVectors(7), TaughtVectors(), ComposedVectors("x"), SegmentingTokenizer()])
+@pytest.mark.parametrize("part", [JointVectors(7), SegmentingTokenizer()])
 def test_classes_that_nothing_has_imported_are_found(part: Any) -> None:
     facts, arrays = storage.packed(part, "part")
     assert arrays == {}

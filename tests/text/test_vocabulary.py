@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parasphere.errors import VectorsError
-from parasphere.text import DuplicateWordError, Vocabulary, WordCounter, first_rows
+from parasphere.text import DuplicateWordError, Vocabulary, WordCounter
 
 words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
 
@@ -43,11 +43,6 @@ def test_a_repeated_word_is_named_with_both_rows() -> None:
     with pytest.raises(DuplicateWordError, match=r"'b' is in row 1 and again in row 3") as caught:
         Vocabulary(["a", "b", "c", "b"])
     assert (caught.value.word, caught.value.first, caught.value.second) == ("b", 1, 3)
-
-
-def test_first_rows_marks_the_first_of_each_word() -> None:
-    data = np.frombuffer(b"abab", np.uint8)
-    assert first_rows(data, np.arange(5)).tolist() == [True, True, False, False]
 
 
 def test_an_empty_word_is_refused() -> None:

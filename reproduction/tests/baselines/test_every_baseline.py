@@ -15,7 +15,8 @@ from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.svm import LinearSVC
 
 from parasphere import CorpusError, JointVectors, ParasphereWarning, StoreError, Tokenizer, WordVectors
-from parasphere.model import Reader, held_texts
+from parasphere.corpus import reread
+from parasphere.model import Reader
 from reproduction.baselines import (
     BagOfWords,
     FastSent,
@@ -164,7 +165,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 def test_vectors_may_be_learned_inside_fit(name: str) -> None:
     encoder = ENCODERS[name]().set_params(vectors=Learner(5)).fit(iter(TEXTS))
     assert encoder.tokenizer_ == Tokenizer(min_length=4)  # the learner's
-    learned = clone(encoder.vectors).fit(held_texts(TEXTS)).vectors_
+    learned = clone(encoder.vectors).fit(reread(TEXTS)).vectors_
     given = ENCODERS[name]().set_params(vectors=learned, tokenizer=Tokenizer(min_length=4)).fit(TEXTS)
     np.testing.assert_array_equal(encoder.transform(ODD), given.transform(ODD))
     other = clone(encoder).set_params(vectors__dim=7, tokenizer=Tokenizer()).fit(TEXTS)

@@ -80,7 +80,9 @@ def test_certainties_that_cannot_be_ranked() -> None:
 def test_errors_are_those_of_the_protocol() -> None:
     corpus = planted(90, split=True)
     [fold] = folds(corpus)
-    outcome = evaluate(lambda: SphericalParagraphModel(vectors(), tokenizer=WORDS), corpus, fold, Options())
+    outcome = evaluate(
+        lambda: SphericalParagraphModel(vectors(), adapt=False, tokenizer=WORDS), corpus, fold, Options()
+    )
     ranking = rank(corpus, vectors())
     np.testing.assert_array_equal(ranking.wrong, outcome.predicted != corpus.labels[fold.test])
     assert set(ranking.certainty) == set(MEASURES)
@@ -118,7 +120,7 @@ def test_typicality_is_a_mean_of_kernels(rng: np.random.Generator) -> None:
 
 @pytest.fixture(scope="module")
 def model() -> SphericalParagraphModel:
-    return SphericalParagraphModel(GLOVE, tol=1e-4).fit(datasets.load("docstrings").texts)
+    return SphericalParagraphModel(GLOVE, adapt=False, tol=1e-4).fit(datasets.load("docstrings").texts)
 
 
 def test_information_starts_at_0_and_grows_with_words_that_agree(model: SphericalParagraphModel) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from reproduction.experiments.pieces import MeanOfPieces, TableVectors, reduced, zipf_weights
+from reproduction.experiments.pieces import MeanOfPieces, reduced, zipf_weights
 
 needs_llama = pytest.mark.skipif(find_spec("wordllama") is None, reason="needs wordllama")
 
@@ -22,13 +22,6 @@ def test_frequent_pieces_weigh_less() -> None:
     share = (1 / 2) / np.sum(1 / np.arange(2, 30_002))  # of the first piece, by Zipf's law
     assert weights[0] == pytest.approx(1e-4 / (1e-4 + share))
     assert (np.diff(weights) > 0).all()
-
-
-@needs_llama
-def test_words_of_other_texts_are_known_too() -> None:
-    learner = TableVectors("wordllama").fit(["A zyxomatic text"])
-    assert {"zyxomatic", "text", "ocean"} <= set(learner.vectors_.words)
-    assert learner.vectors_.dim == 256
 
 
 @needs_llama

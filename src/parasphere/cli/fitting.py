@@ -23,7 +23,7 @@ NONE = "none"  # no word vectors to start from
     help="Word vectors: a name, a file or a folder; 'none' learns them from these texts alone.",
     show_default=ENGLISH,
 )
-@click.option("--adapt/--no-adapt", default=True, help=f"Adapt '{ENGLISH}' to these texts.")
+@click.option("--adapt/--no-adapt", default=True, help="Adapt the vectors to these texts.")
 @options.flag("--learn-vectors", "learn", help="Learn word vectors from these texts, starting from --vectors.")
 @click.option(
     "--from",
@@ -61,7 +61,7 @@ def fit(
 
     SphericalParagraphModel in Python has all other settings, and fits on a cluster too.
     """
-    from ..corpus import blocks
+    from ..corpus import Corpus, blocks
     from ..model.estimator import SphericalParagraphModel
     from ..storage import check_target
 
@@ -72,12 +72,12 @@ def fit(
     source = _given_vectors(vectors, update)
     if learn:
         source = _learner(source, updating=update is not None, threads=threads)
-    adapt = adapt and getattr(source, "source", None) == ENGLISH
+    adapt = adapt and not learn  # a learner learns from the texts itself
     words, verbose = options.tokenizer_named(tokenizer), not quiet.get()
     estimator = SphericalParagraphModel(
         source, adapt=adapt, tokenizer=words, n_jobs=threads, random_state=0, verbose=verbose
     )
-    material: Any = _Texts(corpus, columns)
+    material: Any = Corpus(corpus, **columns)
     if not (adapt and (corpus.is_file() or corpus.is_dir())):
         with reading("reading", corpus) as at:
             texts = blocks(documents(corpus), progress=at, **columns)
@@ -89,18 +89,6 @@ def fit(
     facts = {"documents": len(bags), counted: int(bags.lengths.sum()), "unknown_words": int(bags.unknown.sum())}
     facts |= encoder_facts(estimator.encoder_) | {"iterations": int(estimator.n_iter_)}
     say({**facts, "converged": bool(estimator.converged_), "model": str(out)}, as_json)
-
-
-class _Texts:
-    """The texts of a corpus, read again each time, so that they need not be held in memory."""
-
-    def __init__(self, corpus: Path, columns: dict[str, Any]) -> None:
-        self.corpus, self.columns = corpus, columns
-
-    def __iter__(self) -> Any:
-        from ..corpus import blocks
-
-        return blocks(self.corpus, **self.columns)
 
 
 def _given_vectors(name: str | None, update: Path | None) -> Any:

@@ -30,8 +30,8 @@ def out(metavar: str, help: str, *, required: bool = True, **options: Any) -> Ca
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for other programs.")
 TEXTS = (
-    "Texts: .txt (one per line), .jsonl, .json, .csv, .tsv or .parquet, also in .gz, .bz2, .xz, .zst or .zip; a "
-    "folder, one text per file; or - for standard input."
+    "Texts: .txt (one per line), .jsonl, .json, .csv, .tsv or .parquet, also in .gz, .bz2, .xz or .zst; a folder, one "
+    "text per file; or - for standard input."
 )
 corpus = click.argument("corpus", type=PATH, help=TEXTS)
 model = click.argument("model", type=PATH, help="The folder of a model, written by 'parasphere fit'.")
@@ -44,7 +44,14 @@ threads = click.option(
     default=1,
     help="Number of threads that read text; -1 is one per core. Results do not depend on it.",
 )
-text = click.option("--text-column", "text", metavar="NAME", default="text", help="Column with the texts.")
+text = click.option(
+    "--text-column",
+    "text",
+    metavar="NAME",
+    multiple=True,
+    default=["text"],
+    help="Column with the texts; columns given by several such options are joined to one text.",
+)
 id = click.option("--id-column", "id", metavar="NAME", help="Column with the ids of documents.")
 label = click.option("--label-column", "label", metavar="NAME", help="Column with labels.")
 encoding = click.option("--encoding", default="utf-8", help="Character encoding of the file.")
@@ -52,13 +59,6 @@ format = click.option(
     "--format",
     type=click.Choice(["txt", "jsonl", "json", "csv", "tsv", "parquet"]),
     help="Format of the file, if its name does not show it. Standard input is txt.",
-)
-null = click.option(
-    "--null",
-    type=click.Choice(["error", "skip", "empty"]),
-    default="error",
-    help="What to do with a row whose text is null: raise an error, skip it, or read an empty text. CSV has no nulls: "
-    "an empty field is an empty text.",
 )
 tokenizer = click.option(
     "--tokenizer",
@@ -82,7 +82,7 @@ def reading(*more: Callable[[Any], Any]) -> Callable[[Function], Function]:
     """Return the options that say how a corpus is read; ``more`` are further columns."""
 
     def add(command: Function) -> Function:
-        for option in reversed((text, *more, encoding, format, null)):
+        for option in reversed((text, *more, encoding, format)):
             command = option(command)
         return command
 

@@ -106,7 +106,7 @@ def index(
 @options.as_json
 def search(
     index: Path, query: str | None, queries: Path | None, k: int, weight: float | None, where: tuple[str, ...],
-    text: str, threads: int, vectors: str | None, as_json: bool,
+    text: tuple[str, ...], threads: int, vectors: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """List the documents that match a query best.
 
@@ -149,9 +149,9 @@ def _conditions(given: tuple[str, ...]) -> dict[str, Any] | None:
     return conditions or None
 
 
-def _read_queries(path: Path | None, column: str) -> list[str]:
+def _read_queries(path: Path | None, columns: tuple[str, ...]) -> list[str]:
     assert path is not None
-    texts = [text for block in read_blocks(path, text=column) for text in block.texts]
+    texts = [text for block in read_blocks(path, text=columns) for text in block.texts]
     if not texts:
         raise ParasphereError(f"{path} holds no queries; one per line is needed.")
     return texts

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     "source",
     default=ENGLISH,
     help=f"'{ENGLISH}' (the default), '{GLOVE}', '{WORDLLAMA}', a file (GloVe, word2vec or fastText, also in .gz, "
-    ".bz2, .xz, .zst or .zip), or a folder that parasphere, model2vec or sentence-transformers' StaticEmbedding saved.",
+    ".bz2 or .xz), or a folder that parasphere, model2vec or sentence-transformers' StaticEmbedding saved.",
 )
 @click.option(
     "--nearest", metavar="WORD", multiple=True, help="List the nearest neighbours of a word; may be repeated."
@@ -32,12 +32,10 @@ if TYPE_CHECKING:
 @click.option("--corpus", type=options.PATH, help="Texts in which to count the known words.")
 @options.text
 @options.tokenizer
-@click.option("--member", metavar="NAME", help="The file to read, in a .zip with several.")
-@options.flag("--skip-bad-rows", help="Skip invalid rows, and report how many.")
 @options.as_json
 def vectors(
     source: str, nearest: tuple[str, ...], k: int, out: Path | None, keep: Path | None, corpus: Path | None, text: str,
-    tokenizer: str | None, member: str | None, skip_bad_rows: bool, as_json: bool,
+    tokenizer: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Describe word vectors, list neighbours, or convert them.
 
@@ -57,8 +55,7 @@ def vectors(
         raise ParasphereError("--nearest, --out and --corpus do different things: give one of them.")
     if keep is not None and out is None:
         raise ParasphereError("--keep needs --out.")
-    errors: Any = "skip" if skip_bad_rows else "raise"
-    loaded = WordVectors.load(source, errors=errors, member=member, verbose=not quiet.get())
+    loaded = WordVectors.load(source, verbose=not quiet.get())
     if nearest:
         _print_neighbours(loaded, nearest, k, as_json)
     elif out is not None:

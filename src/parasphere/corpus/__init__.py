@@ -1,19 +1,19 @@
 """Corpora: documents from memory, files, folders and pipes, as a stream of blocks."""
 
 from .block import Block
-from .copying import copy_documents
-from .files import SkippedFilesWarning
-from .plain import is_tokenised, one_text, sound_strings, without_surrogates
-from .source import STANDARD_INPUT, blocks
+from .files import copy_documents
+from .reading import STANDARD_INPUT, Corpus, blocks, reread
+from .texts import is_tokenised, one_text, sound_values, without_surrogates
 
 __all__ = [
     "STANDARD_INPUT",
     "Block",
-    "SkippedFilesWarning",
+    "Corpus",
     "blocks",
     "copy_documents",
     "is_tokenised",
     "one_text",
-    "sound_strings",
+    "reread",
+    "sound_values",
     "without_surrogates",
 ]

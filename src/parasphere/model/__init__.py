@@ -7,7 +7,7 @@ from .encoder import Encoder
 from .equations import Method, Prior
 from .explain import Explanation, MatchExplanation
 from .posterior import Posterior, Space, check_space
-from .reader import Reader, as_texts, first_texts, held_texts, is_numeric, n_threads, texts_to_read_twice, tokenizer_for
+from .reader import Reader, first_texts, is_numeric, n_threads, tokenizer_for
 from .similar import Match
 
 __all__ = [
@@ -27,16 +27,13 @@ __all__ = [
     "Scatter",
     "Space",
     "Start",
-    "as_texts",
     "check_space",
     "first_texts",
-    "held_texts",
     "is_numeric",
     "langchain_embeddings",
     "n_threads",
     "run_em",
     "run_paper_em",
     "static_table",
-    "texts_to_read_twice",
     "tokenizer_for",
 ]

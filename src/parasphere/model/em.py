@@ -24,7 +24,7 @@ from ..storage import check_layouts, check_types, storable
 from . import equations
 from .bags import Bags, Scatter
 from .equations import Method, Prior
-from .reader import Reader, as_texts
+from .reader import Reader
 
 Floats = NDArray[np.float64]
 Start: TypeAlias = Literal["data", "paper"]
@@ -135,7 +135,7 @@ class Partition:
     def read(cls, reader: Reader, texts: Any, n_jobs: int | None = None, **columns: Any) -> Self:
         """Read the documents of a part of a corpus; ``columns`` are passed to :func:`parasphere.corpus.blocks`."""
         counts = np.zeros(len(reader.vectors))
-        parts = [bags for _, bags in reader.stream(as_texts(texts), n_jobs, counts, **columns)]
+        parts = [bags for _, bags in reader.stream(texts, n_jobs, counts, **columns)]
         bags = Bags.concatenate([reader.empty(), *parts])
         return cls.of(replace(bags, reader=None), counts)  # pickled without the reader's vectors
 

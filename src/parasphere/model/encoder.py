@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     from ..corpus import Block
 
 KIND = "encoder"
+# Options of sentence-transformers that change nothing, and those that must have their defaults.
+_WITHOUT_EFFECT = {"batch_size", "show_progress_bar", "device", "convert_to_numpy", "normalize_embeddings"}
+_FIXED = {
+    "prompt": None, "prompt_name": None, "output_value": "sentence_embedding", "precision": "float32",
+    "convert_to_tensor": False, "truncate_dim": None,
+}  # fmt: skip
 MODEL = "estimator SphericalParagraphModel"  # a saved model holds its encoder
 
 
@@ -41,12 +47,13 @@ class TextMethods:
         """Return documents that have been checked, before they are read."""
         return X
 
-    def transform(self, X: Any, *, space: Space | None = None) -> NDArray[Any]:
+    def transform(self, X: Any, *, space: Space | None = None, **columns: Any) -> NDArray[Any]:
         """Return the vectors of documents, (n_docs, dim)."""
         encoder = self._encoder()
         space = encoder.space if space is None else space
         check_space(space)
-        return vectors_of(encoder.read(self._checked(X)), encoder.prior, encoder.whitening, space)
+        X = X if columns else self._checked(X)
+        return vectors_of(encoder.read(X, **columns), encoder.prior, encoder.whitening, space)
 
     def stream(self, source: Any, **columns: Any) -> Iterator[tuple[Block, Posterior]]:
         """Read a corpus block by block, in constant memory; yield each block and its posterior.
@@ -61,21 +68,28 @@ class TextMethods:
         for block, bags in encoder.text_reader.stream(source, encoder.n_jobs, **columns):
             yield block, posterior_of(bags, encoder.prior, encoder.whitening)
 
-    def posterior(self, X: Any) -> Posterior:
+    def posterior(self, X: Any, **columns: Any) -> Posterior:
         """Return the posterior of each document: its direction, how certain that is, and what it adds to the corpus."""
         encoder = self._encoder()
-        return posterior_of(encoder.read(self._checked(X)), encoder.prior, encoder.whitening)
+        X = X if columns else self._checked(X)
+        return posterior_of(encoder.read(X, **columns), encoder.prior, encoder.whitening)
 
-    def encode(self, sentences: Any, **_options: Any) -> NDArray[Any]:
+    def encode(self, sentences: Any, **options: Any) -> NDArray[Any]:
         """Return the vectors of texts, (n_texts, dim), or of one text, (dim,); the same as :meth:`transform`.
 
         Parameters
         ----------
         sentences : str, or anything that ``transform`` accepts
-        **_options
-            Options of sentence-transformers, such as ``batch_size`` and ``show_progress_bar``, are ignored: vectors
-            are always numpy arrays of unit length.
+        **options
+            Options of sentence-transformers: ``batch_size``, ``show_progress_bar``, ``device``, ``convert_to_numpy``
+            and ``normalize_embeddings`` change nothing, as vectors are always numpy arrays of unit length; ``prompt``,
+            ``prompt_name``, ``output_value``, ``precision``, ``convert_to_tensor`` and ``truncate_dim`` must have
+            their defaults there.
         """
+        for name, value in options.items():
+            if name not in _WITHOUT_EFFECT and (name not in _FIXED or value != _FIXED[name]):
+                there = ", ".join([*sorted(_WITHOUT_EFFECT), *(f"{key}={fixed!r}" for key, fixed in _FIXED.items())])
+                raise TypeError(f"encode does not take {name}={value!r}; of sentence-transformers it takes {there}")
         return self.transform([sentences])[0] if isinstance(sentences, str) else self.transform(sentences)
 
     def similarity(self, first: ArrayLike, second: ArrayLike) -> Floats:
@@ -281,15 +295,15 @@ class Encoder(TextMethods):
         """The metric of the offsets, (dim, dim); None is the ordinary one."""
         return None if self.scatter is None else self.scatter.whitening
 
-    def read(self, X: Any) -> Bags:
+    def read(self, X: Any, **columns: Any) -> Bags:
         """Return the bags of texts, token lists, columns, a path, or (n, dim) numbers; bags are checked."""
-        if isinstance(X, Bags):
+        if isinstance(X, Bags) and not columns:
             if X.dim != self.dim:
                 raise ValueError(f"these bags have {X.dim} dimensions; the model was fitted to {self.dim}")
             X.check_numbers()
             return X
-        if not is_numeric(X):
-            return self.text_reader.read(X, self.n_jobs)
+        if columns or not is_numeric(X):
+            return self.text_reader.read(X, self.n_jobs, **columns)
         rows = np.asarray(X, np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.dim:
             raise ValueError(f"rows of {self.dim} numbers are needed, as the model was fitted to, not {rows.shape}")
@@ -297,7 +311,7 @@ class Encoder(TextMethods):
             raise ValueError("rows must hold finite numbers")
         return Bags.from_rows(rows)
 
-    def transform(self, X: Any, *, space: Space | None = None) -> NDArray[Any]:
+    def transform(self, X: Any, *, space: Space | None = None, **columns: Any) -> NDArray[Any]:
         """Return the vectors of documents, (n_docs, dim): unit vectors, float32 for texts.
 
         The offset of a document without known words is 0, its posterior direction that of the corpus.
@@ -309,8 +323,10 @@ class Encoder(TextMethods):
             "offset" is the direction of what each text adds to the corpus; the cosines of offsets measure how similar
             texts are. "direction" is the posterior direction, the vector of the paper. None is the ``space`` of the
             encoder.
+        **columns
+            Passed to :func:`parasphere.corpus.blocks`.
         """
-        return super().transform(X, space=space)
+        return super().transform(X, space=space, **columns)
 
     def _encoder(self) -> Encoder:
         return self

@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..corpus import reread
 from ..errors import FewDocumentsWarning, ParasphereError, ScoreWarning
 from ..parameters import (
     BOOLEAN,
@@ -45,10 +46,8 @@ from .posterior import Space
 from .reader import (
     Reader,
     first_texts,
-    held_texts,
     is_numeric,
     n_threads,
-    texts_to_read_twice,
     tokenizer_for,
 )
 
@@ -67,12 +66,12 @@ class SphericalParagraphModel(TextMethods, Saved, ClassNamePrefixFeaturesOutMixi
         Word vectors; a name or path for :meth:`WordVectors.load`; or a learner such as :class:`JointVectors`, a clone
         of which is fitted to the same texts in ``fit``. None if the model is fitted to bags or rows of numbers.
     adapt : bool, default=True
-        Adapt the default vectors to the texts in ``fit``: a copy of them learns from the texts as
-        :class:`JointVectors` does, in a few passes of bounded time, and words without a vector get one; word weights
-        do not change. The vectors are not adapted if there are fewer than 200 texts, or if the words of held-out texts
-        are predicted no better. Texts are read twice; a stream is held in memory for that. Other vectors are never
-        adapted (:class:`JointVectors` can start from any vectors), and neither are those of a model that begins with
-        :meth:`partial_fit` or is fitted to bags or in steps.
+        Adapt the vectors to the texts in ``fit``: a copy of them learns from the texts as :class:`JointVectors` does,
+        in a few passes of bounded time, and words without a vector get one; word weights do not change, and vectors
+        without weights stay without. The vectors are not adapted if there are fewer than 200 texts, or if the words of
+        held-out texts are predicted no better. Texts are read twice; a stream is held in memory for that. The vectors
+        of a learner are not adapted, as they are learned from the texts, and neither are those of a model that begins
+        with :meth:`partial_fit` or is fitted to bags or in steps.
     tokenizer : Tokenizer or callable, default=None
         Splits texts into words. None is the tokenizer of the learner, if there is one. Otherwise words are lower-cased
         runs of Unicode letters and digits if they are weighted, as with the default vectors (stop words then have
@@ -236,27 +235,29 @@ class SphericalParagraphModel(TextMethods, Saved, ClassNamePrefixFeaturesOutMixi
         }  # fmt: skip
         return cls(vectors, random_state=random_state, **(settings | options))
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Learn mu0 and kappa0 from a corpus, after adapting the default vectors or fitting a learner of vectors.
+    def fit(self, X: Any, y: Any = None, **columns: Any) -> Self:  # noqa: ARG002
+        """Learn mu0 and kappa0 from a corpus, after adapting the vectors or fitting a learner of vectors.
 
         Parameters
         ----------
         X : texts, token lists, columns, path, Bags or (n, dim) numbers
             If bags were read from texts, the model keeps their reader.
         y : ignored
+        **columns
+            Passed to :func:`parasphere.corpus.blocks`, as in ``text="body"`` or ``text=["title", "body"]``.
         """
-        self._fit(self._bags_to_fit(X))
+        self._fit(self._bags_to_fit(X, **columns))
         self._warn_if_fewer(2)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NDArray[Any]:  # noqa: ARG002
+    def fit_transform(self, X: Any, y: Any = None, **columns: Any) -> NDArray[Any]:  # noqa: ARG002
         """Fit, and return the vectors of the same documents, (n_docs, dim); the corpus is read once."""
-        bags = self._bags_to_fit(X)
+        bags = self._bags_to_fit(X, **columns)
         self._fit(bags)
         self._warn_if_fewer(2)
         return self.encoder_.transform(bags)
 
-    def transform(self, X: Any, *, space: Space | None = None) -> NDArray[Any]:
+    def transform(self, X: Any, *, space: Space | None = None, **columns: Any) -> NDArray[Any]:
         """Return the vectors of documents, (n_docs, dim): unit vectors, float32 for texts.
 
         The offset of a document without known words is 0, its posterior direction that of the corpus.
@@ -266,10 +267,12 @@ class SphericalParagraphModel(TextMethods, Saved, ClassNamePrefixFeaturesOutMixi
         X : texts, token lists, columns, path, Bags or (n, dim) numbers
         space : {"offset", "direction"}, default=None
             None is the ``space`` of the fit.
+        **columns
+            Passed to :func:`parasphere.corpus.blocks`.
         """
-        return super().transform(X, space=space)
+        return super().transform(X, space=space, **columns)
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+    def partial_fit(self, X: Any, y: Any = None, **columns: Any) -> Self:  # noqa: ARG002
         """Learn from more documents, one or many at a time and in any order (online EM).
 
         Up to 1,024 documents are held and fitted together, with the result of one :meth:`fit` to all of them. After
@@ -281,10 +284,10 @@ class SphericalParagraphModel(TextMethods, Saved, ClassNamePrefixFeaturesOutMixi
         that fit. A warning is issued while fewer than 10 documents have been seen. Vectors are not adapted.
         """
         if not hasattr(self, "online_"):
-            self._fit(self._bags_to_fit(X, adapt=False))
+            self._fit(self._bags_to_fit(X, adapt=False, **columns))
         else:
             check_parameters(self)
-            self._learn_more(self._more_bags(X))
+            self._learn_more(self._more_bags(X, **columns))
         self._warn_if_fewer(FEW_DOCUMENTS)
         return self
 
@@ -314,7 +317,7 @@ class SphericalParagraphModel(TextMethods, Saved, ClassNamePrefixFeaturesOutMixi
         Parameters
         ----------
         texts : texts, token lists, columns or path, default=None
-            Texts to fit a learner of word vectors to, or to adapt the default vectors to if ``adapt``; not read if
+            Texts to fit a learner of word vectors to, or to adapt the vectors to if ``adapt``; not read if
             neither is to be done.
         sample : iterable of str, default=()
             Texts by which scripts without spaces between words are recognised, and a tokenizer is chosen for them; not
@@ -570,42 +573,40 @@ class SphericalParagraphModel(TextMethods, Saved, ClassNamePrefixFeaturesOutMixi
                 stacklevel=3,
             )
 
-    def _bags_to_fit(self, X: Any, *, adapt: bool = True) -> Bags:
+    def _bags_to_fit(self, X: Any, *, adapt: bool = True, **columns: Any) -> Bags:
         """Return the bags of the corpus to fit to; texts are read by a new reader, perhaps with adapted vectors."""
         check_parameters(self)
         for name in ("n_features_in_", "feature_names_in_"):  # of an earlier fit to numbers
             self.__dict__.pop(name, None)
-        if isinstance(X, Bags):
+        if isinstance(X, Bags) and not columns:
             X.check_numbers()
             return X
-        if is_numeric(X):
+        if not columns and is_numeric(X):
             return Bags.from_rows(validate_data(self, X, dtype=np.float64, ensure_min_features=2))
         sample: list[str] = []
         learner = is_learner(self.vectors)
         twice = learner or (adapt and self._adapts())
-        if twice:
-            X = held_texts(X) if learner else texts_to_read_twice(X)
+        if twice and (learner or columns or not isinstance(X, list)):  # a list is read fastest as it is
+            X, columns = reread(X, **columns), {}
         if self._chooses_tokenizer():
-            first, sample = first_texts(X)
-            X = X if twice else first
-        return self.make_reader(X if twice else None, sample=sample).read_to_fit(X, self.n_jobs)
+            first, sample = first_texts(X, **columns)
+            X, columns = (X if twice else first), {}
+        return self.make_reader(X if twice else None, sample=sample).read_to_fit(X, self.n_jobs, **columns)
 
     def _adapts(self) -> bool:
-        """Return whether ``fit`` adapts the vectors: only if they are the default ones."""
-        name = self.vectors.source if isinstance(self.vectors, WordVectors) else self.vectors
-        return self.adapt and isinstance(name, str) and name == ENGLISH
+        """Return whether ``fit`` adapts the vectors; a learner learns them from the texts itself."""
+        return self.adapt and self.vectors is not None and not is_learner(self.vectors)
 
     def _chooses_tokenizer(self) -> bool:
         """Return whether ``fit`` chooses the tokenizer by the first texts: none was given, to a learner neither."""
         learner = is_learner(self.vectors)
         return self.tokenizer is None and not (learner and getattr(self.vectors, "tokenizer", 0) is not None)
 
-    def _more_bags(self, X: Any) -> Bags:
+    def _more_bags(self, X: Any, **columns: Any) -> Bags:
         """Return the bags of more documents for a fitted model, with their scatter."""
-        X = self._checked(X)
-        if isinstance(X, Bags) or is_numeric(X):
-            return self.encoder_.read(X)
-        return self.encoder_.text_reader.read_to_fit(X, self.n_jobs)
+        if not columns and (isinstance(X, Bags) or is_numeric(X)):
+            return self.encoder_.read(self._checked(X))
+        return self.encoder_.text_reader.read_to_fit(X, self.n_jobs, **columns)
 
     def _learn_more(self, bags: Bags) -> None:
         """Learn from the held documents and new ones, in addition to all earlier ones."""

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, pairwise
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
@@ -30,7 +29,7 @@ from ..text import (
     share_without_spaces,
 )
 from ..vectors import WordVectors
-from ..vectors.stored import checked_weight
+from ..vectors.wordvectors import checked_weight
 from .bags import Bags, Scatter
 
 if TYPE_CHECKING:
@@ -137,7 +136,7 @@ class Reader:
                 self._add_known(known, texts, bags)
                 known.warn()
             return bags
-        parts = self.stream(as_texts(texts), n_jobs, counts, **columns)
+        parts = self.stream(texts, n_jobs, counts, **columns)
         return Bags.concatenate([self.empty(), *(bags for _, bags in parts)])
 
     def stream(
@@ -343,45 +342,19 @@ def _has_text(values: Any) -> bool:
     return any(isinstance(value, str) for value in values)
 
 
-def as_texts(x: Any) -> Any:
-    """Return the column of a one-column table, as passed by ``ColumnTransformer``, and anything else unchanged."""
-    if getattr(x, "ndim", 0) == 2 and x.shape[1] == 1:
-        return x.iloc[:, 0] if hasattr(x, "iloc") else x[:, 0]
-    return x
-
-
-def held_texts(x: Any) -> Any:
-    """Return texts that can be read twice: as blocks in memory, unless they are in a file or folder."""
-    on_disk = isinstance(x, os.PathLike) and not Path(x).expanduser().is_fifo()
-    return x if on_disk or isinstance(x, str | Bags) else list(corpus.blocks(as_texts(x)))
-
-
-def texts_to_read_twice(x: Any) -> Any:
-    """Return texts that can be read twice; sources that can be read only once are held in memory."""
-    if isinstance(x, list):
-        return x
-    stream = hasattr(x, "__arrow_c_stream__") and not hasattr(x, "__len__")
-    once = isinstance(x, Iterator | os.PathLike) or x is corpus.STANDARD_INPUT or stream
-    return held_texts(x) if once else as_texts(x)
-
-
 def first_texts(x: Any, **columns: Any) -> tuple[Any, list[str]]:
     """Return the documents, still unread, and the first of their texts; none if they are token lists."""
     if not columns and _is_list_of_texts(x):
         return x, x[:SAMPLE]
-    if isinstance(x, list) and x and all(isinstance(item, corpus.Block) for item in x):
-        return x, _sample(x[0])
-    parts = corpus.blocks(as_texts(x), **columns)
+    parts = corpus.blocks(x, **columns)
     first = next(parts, None)
-    return ([], []) if first is None else (chain([first], parts), _sample(first))
+    if first is None:
+        return [], []
+    return chain([first], parts), [] if first.tokenised else first.texts[:SAMPLE]
 
 
 def _is_list_of_texts(x: Any) -> bool:
     return isinstance(x, list) and set(map(type, x)) <= {str}
-
-
-def _sample(block: Block) -> list[str]:
-    return [] if block.tokenised else block.texts[:SAMPLE]
 
 
 def tokenizer_for(sample: Sequence[str]) -> SegmentingTokenizer | None:

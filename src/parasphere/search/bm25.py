@@ -26,7 +26,6 @@ from ..errors import ParasphereError
 from ..storage import check_layouts
 from ..text import (
     AnyTokenizer,
-    DividingTokenizer,
     Strings,
     Tokenizer,
     Vocabulary,
@@ -294,8 +293,6 @@ def bm25_tokenizer(tokenizer: AnyTokenizer) -> AnyTokenizer:
     It is that of the model, except that digits are part of words and that English stop words are dropped if no others
     are: their postings are long, and they would count in the length of a query.
     """
-    if isinstance(tokenizer, DividingTokenizer):
-        tokenizer = tokenizer.words
     if not isinstance(tokenizer, Tokenizer):
         return tokenizer
     return replace(tokenizer, digits=True, stop_words=tokenizer.stop_words or "english")

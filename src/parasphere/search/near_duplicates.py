@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from .._kernels import find_pairs, find_rare
 from ..corpus import blocks
-from ..errors import CorpusError
 from ..text import AnyTokenizer, Tokenizer
 from .bm25 import BM25, TfIdf, bm25_tokenizer
 
@@ -145,7 +144,6 @@ def duplicates(
     *,
     against: None = None,
     keep: Keep = "longest",
-    text: str | Sequence[str] = "text",
     tokenizer: AnyTokenizer | None = None,
     **columns: Any,
 ) -> Duplicates: ...
@@ -158,7 +156,6 @@ def duplicates(
     *,
     against: Any,
     keep: Keep = "longest",
-    text: str | Sequence[str] = "text",
     tokenizer: AnyTokenizer | None = None,
     **columns: Any,
 ) -> list[Duplicate]: ...
@@ -170,7 +167,6 @@ def duplicates(
     *,
     against: Any = None,
     keep: Keep = "longest",
-    text: str | Sequence[str] = "text",
     tokenizer: AnyTokenizer | None = None,
     **columns: Any,
 ) -> Duplicates | list[Duplicate]:
@@ -186,8 +182,6 @@ def duplicates(
         Other texts: find the texts of ``source`` that have duplicates among these.
     keep : {"longest", "first"}, default="longest"
         Which text represents a group.
-    text : str or sequence of str, default="text"
-        The column of the texts, or several, which are compared as one text.
     tokenizer : Tokenizer or callable, default=None
         Splits texts into words. None finds runs of letters and digits, lower-cased, without English stop words. A text
         that has no other words is in no group.
@@ -210,10 +204,10 @@ def duplicates(
     if keep not in get_args(Keep):
         raise ValueError(f"keep must be 'longest' or 'first', not {keep!r}")
     tokenizer = bm25_tokenizer(Tokenizer() if tokenizer is None else tokenizer)
-    own = _counted(source, text, tokenizer, columns)
+    own = _counted(source, tokenizer, columns)
     if against is None:
         return grouped(own, threshold, keep) if own else Duplicates([], np.empty(0, np.int64), threshold, keep)
-    others = _counted(against, text, tokenizer, columns)
+    others = _counted(against, tokenizer, columns)
     return _shared(BM25.concatenate([own, others]), len(own), threshold) if own and others else []
 
 
@@ -239,18 +233,9 @@ def check_threshold(threshold: float) -> None:
         raise ValueError(f"threshold must be above 0 and at most 1, not {threshold:g}")
 
 
-def _counted(source: Any, text: str | Sequence[str], tokenizer: AnyTokenizer, columns: dict[str, Any]) -> BM25 | None:
+def _counted(source: Any, tokenizer: AnyTokenizer, columns: dict[str, Any]) -> BM25 | None:
     """Return the words of a corpus, None if it has no documents."""
-    names = [text] if isinstance(text, str) else list(text)
-    if not names:
-        raise CorpusError("text names no column; give at least one")
-    parts = []
-    for block in blocks(source, text=names[0], carry=names[1:], **columns):
-        texts = block.texts
-        if block.carried is not None:
-            rows = zip(texts, *(block.carried[name] for name in names[1:]), strict=True)
-            texts = ["\n".join("" if part is None else str(part) for part in row) for row in rows]
-        parts.append(BM25.from_texts(texts, tokenizer))
+    parts = [BM25.from_texts(block.texts, tokenizer) for block in blocks(source, **columns)]
     return BM25.concatenate(parts) if parts else None
 
 

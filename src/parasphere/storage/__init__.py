@@ -1,4 +1,4 @@
-"""Files and folders: saved estimators, atomic writes, checkpoints, the per-user cache, and decompression.
+"""Files and folders: saved estimators, atomic writes, checkpoints, and the per-user cache.
 
 The package does not depend on text or vectors. Classes that can be part of a saved estimator implement the protocol
 :class:`~parasphere.storage.estimators.Storable`.
@@ -14,26 +14,21 @@ from .lock import only_one
 from .output import replacing, write_file
 from .paths import path_of
 from .tensors import Arrays, Tensors, map_tensors
-from .unpacking import PACKINGS, ByteReader, ahead, first_bytes, packing_of
 
 __all__ = [
     "MANIFEST",
-    "PACKINGS",
     "VERSION",
     "WRONG_FACTS",
     "Arrays",
-    "ByteReader",
     "Checkpoint",
     "LayoutError",
     "Note",
     "Saved",
     "Tensors",
-    "ahead",
     "check_fitted",
     "check_layouts",
     "check_target",
     "check_types",
-    "first_bytes",
     "is_saved",
     "keep",
     "key_of",
@@ -41,7 +36,6 @@ __all__ = [
     "map_tensors",
     "only_one",
     "packed",
-    "packing_of",
     "path_of",
     "read_manifest",
     "recall",

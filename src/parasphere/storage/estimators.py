@@ -52,10 +52,7 @@ _ESTIMATORS: dict[str, type["Saved"]] = {}
 Kind = TypeVar("Kind", bound=type)
 # The modules of classes that a saved estimator may contain although nothing has imported them yet.
 _MODULES = {
-    "ComposedVectors": "vectors.composed",
     "JointVectors": "vectors.joint",
-    "TaughtVectors": "vectors.taught",
-    "dividing-tokenizer": "text.dividing",
     "segmenting-tokenizer": "text.segmenting",
     "tokenizer": "text.tokens",
     "vocabulary": "text.vocabulary",

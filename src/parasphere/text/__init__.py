@@ -2,22 +2,19 @@
 
 from .counts import count_matrix, count_rows, count_words
 from .distinct import distinct_words
-from .dividing import PIECE, DividingTokenizer
 from .lookup import Lookup
 from .scanning import STOP
 from .segmenting import SegmentingTokenizer, share_without_spaces
 from .stemming import check_language, stems
 from .strings import Strings, gather
 from .tokens import AnyTokenizer, Tokenizer, WordCounter, WordIds, split_texts
-from .vocabulary import DuplicateWordError, Vocabulary, first_rows, table_of
+from .vocabulary import DuplicateWordError, Vocabulary, table_of
 from .word_table import HASHED
 
 __all__ = [
     "HASHED",
-    "PIECE",
     "STOP",
     "AnyTokenizer",
-    "DividingTokenizer",
     "DuplicateWordError",
     "Lookup",
     "SegmentingTokenizer",
@@ -31,7 +28,6 @@ __all__ = [
     "count_rows",
     "count_words",
     "distinct_words",
-    "first_rows",
     "gather",
     "share_without_spaces",
     "split_texts",

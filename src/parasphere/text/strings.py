@@ -7,7 +7,7 @@ from typing import Any, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..corpus import sound_strings
+from ..corpus import sound_values
 from ..errors import ParasphereError
 from ..storage import check_layouts
 
@@ -33,7 +33,7 @@ class Strings(Sequence[str]):
     @classmethod
     def of(cls, texts: Iterable[str]) -> Self:
         """Make a column from strings; lone surrogates become U+FFFD."""
-        texts, _ = sound_strings(list(texts))
+        texts = sound_values(list(texts))
         joined = "".join(texts)
         encoded = joined.encode()
         sizes = map(len, texts) if len(encoded) == len(joined) else (len(text.encode()) for text in texts)

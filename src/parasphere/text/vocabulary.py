@@ -146,12 +146,6 @@ class Vocabulary:
         return bytes(self.data[self.offsets[index] : self.offsets[index + 1]]).decode("utf-8", "replace")
 
 
-def first_rows(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return a mask, (n_words,), of the rows whose word occurs in no earlier row."""
-    _, repeats = table_of(data, offsets)
-    return np.asarray(repeats < 0)
-
-
 def table_of(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> tuple[WordTable, NDArray[np.int64]]:
     """Return the table of words, and for each row the earlier row with the same word, or -1, (n_words,)."""
     data, offsets = _checked(data, offsets)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..corpus import Block, blocks
 from ..errors import CorpusError, ParasphereError
-from ..model import Encoder, as_texts
+from ..model import Encoder
 from ..model.estimator import SphericalParagraphModel
 from ..parameters import BOOLEAN, CALLABLE, NONE, RANDOM_STATE, Constraints, check_parameters, having, number, one_of
 from ..sphere import MovMF
@@ -162,17 +162,19 @@ class SphericalTopics(
         self.naming = naming
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+    def fit(self, X: Any, y: Any = None, **columns: Any) -> Self:  # noqa: ARG002
         """Find the topics of a corpus.
 
         Parameters
         ----------
         X : texts, token lists, columns or path
         y : ignored
+        **columns
+            Passed to :func:`parasphere.corpus.blocks`.
         """
         check_parameters(self)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        held = list(blocks(as_texts(X)))
+        held = list(blocks(X, **columns))
         rows = self._represent(held, rng)
         present = rows.any(axis=1)
         least = 1 if self.n_topics == "auto" else int(self.n_topics)
@@ -193,14 +195,14 @@ class SphericalTopics(
         self.names_ = self._named()
         return self
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
+    def partial_fit(self, X: Any, y: Any = None, **columns: Any) -> Self:  # noqa: ARG002
         """Add texts to the topics, which move towards them; the first call is :meth:`fit`.
 
         The number of topics, the words and the names stay those of the fit. ``labels_`` grows by the new texts.
         """
         if not hasattr(self, "labels_"):
-            return self.fit(X)
-        held = list(blocks(as_texts(X)))
+            return self.fit(X, **columns)
+        held = list(blocks(X, **columns))
         if not sum(map(len, held)):
             return self
         rows = self._rows(held)
@@ -209,27 +211,27 @@ class SphericalTopics(
         self._describe(held, rows)
         return self
 
-    def transform(self, X: Any) -> Floats:
+    def transform(self, X: Any, **columns: Any) -> Floats:
         """Return the probability of each topic given each text, (n_docs, n_topics); rows sum to 1.
 
         They are calibrated by the temperature: a probability p is right in about a share p of cases. Outliers have no
         certain topic; texts without known words have the mixing weights.
         """
         check_is_fitted(self, "labels_")
-        return self._probabilities(self.vectors(X))
+        return self._probabilities(self.vectors(X, **columns))
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
+    def predict(self, X: Any, **columns: Any) -> NDArray[np.int64]:
         """Return the most likely topic of each text, (n_docs,); -1 for outliers and texts without known words."""
         check_is_fitted(self, "labels_")
-        return self._labels(self.vectors(X))
+        return self._labels(self.vectors(X, **columns))
 
-    def vectors(self, X: Any) -> Rows:
+    def vectors(self, X: Any, **columns: Any) -> Rows:
         """Return the unit vectors by which texts are compared, (n_docs, dim); 0 for a text without known words.
 
         :func:`parasphere.plots.draw_map` draws them.
         """
         check_is_fitted(self, "labels_")
-        return self._rows(list(blocks(as_texts(X))))
+        return self._rows(list(blocks(X, **columns)))
 
     def _check_learned(self) -> None:
         super()._check_learned()

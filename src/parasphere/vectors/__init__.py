@@ -6,16 +6,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..places import ENGLISH, GLOVE, WORDLLAMA
     from .adapting import adapted
-    from .composed import ComposedVectors
-    from .distilling import distil
     from .joint import UPDATING, JointVectors
     from .learners import Resolved, default_tokenizer, is_learner, resolve
     from .learning_texts import seed_of
-    from .pieces import Pieces
-    from .static import writable, write_static
-    from .stored import KIND
-    from .taught import TaughtVectors
-    from .wordvectors import Coverage, SkippedRowsWarning, WordVectors
+    from .static import StaticTable, writable, write_static
+    from .wordvectors import KIND, Coverage, WordVectors
     from .writing import EXTENSIONS
 
 # The public names per module, which is imported when one of them is first used: word vectors are loaded without
@@ -23,24 +18,19 @@ if TYPE_CHECKING:
 _NAMES = {
     "..places": ["ENGLISH", "GLOVE", "WORDLLAMA"],
     ".adapting": ["adapted"],
-    ".composed": ["ComposedVectors"],
-    ".distilling": ["distil"],
     ".joint": ["UPDATING", "JointVectors"],
     ".learners": ["Resolved", "default_tokenizer", "is_learner", "resolve"],
     ".learning_texts": ["seed_of"],
-    ".pieces": ["Pieces"],
-    ".static": ["writable", "write_static"],
-    ".stored": ["KIND"],
-    ".taught": ["TaughtVectors"],
-    ".wordvectors": ["Coverage", "SkippedRowsWarning", "WordVectors"],
+    ".static": ["StaticTable", "writable", "write_static"],
+    ".wordvectors": ["KIND", "Coverage", "WordVectors"],
     ".writing": ["EXTENSIONS"],
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
-    "ENGLISH", "EXTENSIONS", "GLOVE", "KIND", "UPDATING", "WORDLLAMA", "ComposedVectors", "Coverage", "JointVectors",
-    "Pieces", "Resolved", "SkippedRowsWarning", "TaughtVectors", "WordVectors", "adapted", "default_tokenizer",
-    "distil", "is_learner", "resolve", "seed_of", "writable", "write_static",
+    "ENGLISH", "EXTENSIONS", "GLOVE", "KIND", "UPDATING", "WORDLLAMA", "Coverage", "JointVectors",
+    "Resolved", "StaticTable", "WordVectors", "adapted", "default_tokenizer",
+    "is_learner", "resolve", "seed_of", "writable", "write_static",
 ]  # fmt: skip
 
 

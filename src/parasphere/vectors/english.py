@@ -1,17 +1,17 @@
 """The word vectors that come with the library: ``english-128``.
 
-They are in a folder beside this file, written by ``scripts/embed_english.py``: ``parasphere.json`` has a few facts, and
-names the file with the arrays, in the safetensors format. A row is stored as integers, whose direction is the vector of
-the word: as they are divided by their length, no scale is needed. The first words, which are most of any text, have
-integers from -127 to 127, one byte each. The others, more numerous but rare, have integers from -7 to 7, and two of
-them share a byte. The weights are stored separately, with mean 1 over the text that words were counted in.
+They are in a folder beside this file, written by ``scripts/english/embed_english.py``: ``parasphere.json`` has a few
+facts, and names the file with the arrays, in the safetensors format. A row is stored as integers, whose direction is
+the vector of the word: as they are divided by their length, no scale is needed. The first words, which are most of any
+text, have integers from -127 to 127, one byte each. The others, more numerous but rare, have integers from -7 to 7, and
+two of them share a byte. The weights are stored separately, with mean 1 over the text that words were counted in.
 ``provenance.json`` and ``LICENCE.txt`` in the folder describe their origin.
 """
 
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from ..errors import StoreError, VectorsError
 from ..places import ENGLISH
 from ..storage import MANIFEST, Arrays, check_layouts
 from ..text import Vocabulary
-from .stored import StoredVectors
 
 KIND = "quantised-word-vectors"
 _LAYOUTS = {
@@ -31,7 +30,15 @@ _LAYOUTS = {
 _FACTS = {"fingerprint": str, "unknown_weight": float}
 _BLOCK = 4096  # rows that a thread scales at a time
 _THREADS = 2
-V = TypeVar("V", bound=StoredVectors)
+
+
+class English(NamedTuple):
+    """Words, their unit rows, (n_words, dim), their weights, (n_words,), and the facts ``_FACTS``."""
+
+    vocabulary: Vocabulary
+    matrix: NDArray[np.float32]
+    weights: NDArray[np.float16]
+    facts: dict[str, Any]
 
 
 def english_folder() -> Path:
@@ -45,8 +52,8 @@ def read_quantised(folder: Path) -> tuple[Arrays, dict[str, Any]]:
     return storage.map_tensors(folder / manifest["data"]), manifest["meta"]
 
 
-def load_english(cls: type[V], folder: Path | None = None) -> V:
-    """Load the word vectors that come with the library, or others in their format.
+def read_english(folder: Path | None = None) -> English:
+    """Read the word vectors that come with the library, or others in their format.
 
     The file is not compared with its checksum, which would take longer than reading it: it is trusted like the code
     that was installed with it.
@@ -57,14 +64,11 @@ def load_english(cls: type[V], folder: Path | None = None) -> V:
         check_layouts(arrays, _LAYOUTS)
         vocabulary = Vocabulary.from_buffers(arrays["data"], _offsets(arrays["lengths"]), trusted=True)
         vocabulary.check_utf8()
-        known = {"name": ENGLISH, "source": ENGLISH, **{name: facts[name] for name in _FACTS}}
+        known = {name: facts[name] for name in _FACTS}
         storage.check_types(_FACTS, known)
-        matrix = decode_rows(arrays["rows"], arrays["halves"])
-        vectors = cls(vocabulary, matrix, weights=arrays["weights"], check_now=False, **known)
+        return English(vocabulary, decode_rows(arrays["rows"], arrays["halves"]), arrays["weights"], known)
     except (OSError, *storage.WRONG_FACTS) as error:
         raise StoreError(f"{folder} does not hold quantised word vectors ({error}): install it again.") from error
-    vectors._checked = True  # the rows were just divided by their lengths
-    return vectors
 
 
 def decode_rows(rows: NDArray[np.int8], halves: NDArray[np.uint8]) -> NDArray[np.float32]:

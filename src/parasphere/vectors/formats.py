@@ -1,25 +1,41 @@
-"""Word-vector files: recognised by their content, read and hashed in a second thread, parsed by compiled loops."""
+"""Word-vector files: recognised by their content, decompressed by Python's own modules, parsed by compiled loops."""
 
+import bz2
+import gzip
 import hashlib
+import lzma
 import re
+import zlib
 from codecs import BOM_UTF8
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import VectorsError
 from ..progress import progress
-from ..storage import ByteReader, ahead, first_bytes, packing_of
-from ..text import DuplicateWordError, Vocabulary
-from .parsing import RowError, gather, is_row, most_rows, not_utf8, scan_binary, scan_text, text_row, usable
-from .table import KNOWN, Errors, Faults, VectorTable, Words, chosen, distinct, first_of_each, report
+from ..text import Vocabulary
+from .parsing import (
+    RowError,
+    Rows,
+    Words,
+    distinct,
+    gather,
+    is_row,
+    most_rows,
+    not_utf8,
+    raise_first,
+    scan_binary,
+    scan_text,
+    text_row,
+)
 
+KNOWN = "GloVe text, word2vec text or binary, or fastText .vec, plain or in gzip, bzip2 or xz"
 VERSION = 2  # part of every cache key: raise it when the same file would be read differently
 BLOCK = 1 << 22  # bytes read at a time
 _SAMPLE = 1 << 20  # bytes by which a file is recognised
@@ -27,14 +43,29 @@ _LONGEST_ROW = 1 << 26
 _LINES = 1 << 16  # lines of text that are parsed at a time
 _UNCHECKED = 1 << 18  # rows after which words are first checked for repeats
 
+_PACKINGS: dict[str, tuple[re.Pattern[bytes], Callable[[BinaryIO], Any]]] = {
+    "gzip": (re.compile(rb"\x1f\x8b\x08"), lambda file: gzip.GzipFile(fileobj=file)),
+    "bzip2": (re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), bz2.BZ2File),  # "BZh" alone could be a word
+    "xz": (re.compile(rb"\xfd7zXZ\0"), lzma.LZMAFile),
+}
 _STRANGERS = (
+    (re.compile(rb"PK(\x03\x04|\x05\x06)"), "a zip archive. Unpack it, and give one of its files"),
+    (re.compile(rb"\x28\xb5\x2f\xfd"), "compressed by zstd. Decompress it first"),
     (re.compile(rb"\x80[\x02-\x05]"), "a Python pickle (gensim's .kv?), which can run any code when opened. If you "
         "trust its source, let gensim open it: WordVectors.load(gensim.models.KeyedVectors.load(path))"),
     (re.compile(rb"\xba\x16\x4f\x2f"), "a fastText .bin model. Give the .vec file that fastText writes beside it"),
 )  # fmt: skip
 _HEADER = re.compile(rb"[ \t]*([0-9]{1,15})[ \t]+([0-9]{1,7})[ \t\r]*")
 _NOT_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
-SomeRows = tuple[Words, NDArray[np.float32], NDArray[np.int64]]  # good rows, and the line or byte of each
+SomeRows = tuple[Words, Rows, NDArray[np.int64]]  # and the line or byte of each
+
+
+class Table(NamedTuple):
+    """Words, their rows before normalisation, (n_words, dim), and a hash of the decompressed bytes of their file."""
+
+    vocabulary: Vocabulary
+    matrix: Rows
+    digest: str
 
 
 @dataclass(frozen=True)
@@ -47,13 +78,16 @@ class FileLayout:
     start: int
 
 
-def read(
-    path: Path, *, errors: Errors = "raise", member: str | None = None, verbose: bool = False, block: int = BLOCK
-) -> VectorTable:
+def read(path: Path, *, verbose: bool = False, block: int = BLOCK) -> Table:
     r"""Read a word-vector file of any known format.
 
-    The parameters are those of :meth:`parasphere.WordVectors.load`. The result does not depend on ``block``, the number
-    of bytes read at a time. A fault of the file as a whole is always raised.
+    Parameters
+    ----------
+    path : Path
+    verbose : bool, default=False
+        Show a progress bar.
+    block : int, default=4194304
+        The number of bytes that are read at a time; the result does not depend on it.
 
     Examples
     --------
@@ -64,29 +98,23 @@ def read(
     [[3.0, 4.0], [0.0, 5.0]]
     """
     check_regular(path)
-    faults = Faults(errors == "skip")
     digest = hashlib.blake2b(digest_size=16)
     try:
-        with (
-            _opened(path, member) as reader,
-            progress(f"reading {path.name}", path.stat().st_size, shown=verbose) as advance,
-            closing(ahead(_drawn(reader, block, advance), digest.update)) as blocks,
-        ):
-            sample = first_bytes(blocks, _SAMPLE)
+        with progress(f"reading {path.name}", path.stat().st_size, shown=verbose) as advance:
+            blocks = _blocks(path, block, advance, digest.update)
+            sample = next(blocks, b"")
             layout = sniff(sample, str(path))
             pieces = (sample[i : i + block] for i in range(layout.start, len(sample), block))
             rows = _binary_rows if layout.binary else _text_rows
             unit = "byte" if layout.binary else "line"
-            parts = _collected(rows(chain(pieces, blocks), layout, faults, str(path)), faults, str(path), unit)
+            parts = _collected(rows(chain(pieces, blocks), layout, str(path)), str(path), unit)
             words, matrix, positions = _stacked(parts, layout.dim)
-        n_rows = len(positions) + sum(skipped.count for skipped in faults.skipped.values())
-        if layout.rows is not None and n_rows != layout.rows:
-            faults.add("header", f"{path}: the header promises {layout.rows:,} rows and there are {n_rows:,}.")
-        table = distinct(words, matrix, faults, str(path), lambda row: f"{unit} {positions[row]:,}")
+        if layout.rows is not None and len(positions) != layout.rows:
+            raise VectorsError(f"{path}: the header promises {layout.rows:,} rows and there are {len(positions):,}.")
+        vocabulary = distinct(words, str(path), unit, positions)
     except (OSError, MemoryError, OverflowError) as error:
         raise VectorsError(f"{path} cannot be read ({error or type(error).__name__}).") from error
-    table.digest = digest.hexdigest()
-    return table
+    return Table(vocabulary, matrix, digest.hexdigest())
 
 
 def check_regular(path: Path) -> None:
@@ -96,20 +124,28 @@ def check_regular(path: Path) -> None:
         raise VectorsError(f"{path} {what}; word vectors are read from a file. Copy them to one.")
 
 
-def _opened(path: Path, member: str | None) -> ByteReader:
-    with ByteReader(path, str(path), fault=VectorsError) as reader:
-        packing = packing_of(reader.read(16))
-    if member is not None and packing != "zip":
-        raise VectorsError(f"{path} is not a zip file, so it has no member {member!r}; leave `member` out.")
-    return ByteReader(path, str(path), packing, member=member, fault=VectorsError)
-
-
-def _drawn(reader: ByteReader, size: int, advance: Callable[[int], None]) -> Iterator[bytes]:
-    before = 0
-    while block := reader.read(size):
-        advance(reader.consumed - before)
-        before = reader.consumed
-        yield block
+def _blocks(path: Path, size: int, advance: Callable[[int], None], hashed: Callable[[bytes], None]) -> Iterator[bytes]:
+    """Yield the decompressed bytes of a file: first those by which it is recognised, then ``size`` at a time."""
+    with path.open("rb") as raw:
+        head = raw.read(16)
+        raw.seek(0)
+        packing = next((name for name, (magic, _) in _PACKINGS.items() if magic.match(head)), None)
+        file = raw if packing is None else _PACKINGS[packing][1](raw)
+        done, wanted = 0, _SAMPLE
+        try:
+            while block := file.read(wanted):
+                hashed(block)
+                advance(raw.tell() - done)
+                done, wanted = raw.tell(), size
+                yield block
+        except EOFError:
+            problem = f"ends in the middle of its compressed data, at byte {raw.tell():,}: it is truncated"
+            raise VectorsError(f"{path}: {problem}; copy or download it again") from None
+        except (zlib.error, lzma.LZMAError, OSError) as error:
+            if packing is None or getattr(error, "errno", None) is not None:  # errors of the data have no number
+                raise
+            problem = f"invalid {packing} data: cannot be read to its end, near byte {raw.tell():,} ({error})"
+            raise VectorsError(f"{path}: {problem}; copy or download it again") from None
 
 
 def sniff(sample: bytes, name: str) -> FileLayout:
@@ -155,7 +191,7 @@ def _is_framed(body: bytes, rows: int, dim: int) -> bool:
     return bool(n == rows and not body[used:].strip(b"\n"))
 
 
-def _text_rows(blocks: Iterable[bytes], layout: FileLayout, faults: Faults, name: str) -> Iterator[SomeRows]:
+def _text_rows(blocks: Iterable[bytes], layout: FileLayout, name: str) -> Iterator[SomeRows]:
     line = 1 if layout.rows is None else 2
     for text, n in _whole_lines(blocks, name):
         # Not one row of the matrix per line: millions of empty lines after a wide row would need terabytes.
@@ -173,11 +209,9 @@ def _text_rows(blocks: Iterable[bytes], layout: FileLayout, faults: Faults, name
             try:
                 word, matrix[slots[row]] = text_row(text[begin:end], layout.dim)
             except RowError as fault:
-                faults.add(fault.reason, f"{name}, line {line + lines[row]:,}: {fault}")
-                continue
+                raise VectorsError(f"{name}, line {line + lines[row]:,}: {fault}") from None
             spans[row, 1] = begin + len(word)
-            good[row] = True
-        yield gather(codes, spans[good]), matrix[slots[good]], line + lines[good]
+        yield gather(codes, spans), matrix[slots], line + lines
         line += n
 
 
@@ -212,7 +246,7 @@ def _not_endless(carry: bytes, name: str) -> bytes:
     return carry
 
 
-def _binary_rows(blocks: Iterable[bytes], layout: FileLayout, faults: Faults, name: str) -> Iterator[SomeRows]:
+def _binary_rows(blocks: Iterable[bytes], layout: FileLayout, name: str) -> Iterator[SomeRows]:
     width = 4 * layout.dim
     carry, position, n_rows = b"", layout.start, 0
     for block in blocks:
@@ -222,19 +256,18 @@ def _binary_rows(blocks: Iterable[bytes], layout: FileLayout, faults: Faults, na
         spans = np.empty((len(raw), 2), np.int64)
         n, used = scan_binary(codes, raw, spans)
         matrix, spans = raw[:n].view("<f4").astype(np.float32, copy=False), spans[:n]
-        good = usable(codes, spans, matrix)
-        for row in np.flatnonzero(~good):
-            report(carry[slice(*spans[row])], matrix[row], faults, f"{name}, byte {position + spans[row, 0]:,}")
-        yield gather(codes, spans[good]), matrix[good], position + spans[good, 0]
+        starts = position + spans[:, 0]
+        raise_first(codes, spans, matrix, name, "byte", starts)
+        yield gather(codes, spans), matrix, starts
         carry, position, n_rows = carry[used:], position + used, n_rows + n
     if left := carry.lstrip(b"\n"):
         promise = f"the header promises {layout.rows:,} rows, {n_rows:,} were read, and {len(left):,} bytes are left"
         position += len(carry) - len(left)
-        faults.add("cut row", f"{name}, byte {position:,}: {promise}, too few for a row of {layout.dim:,} numbers.")
+        raise VectorsError(f"{name}, byte {position:,}: {promise}, too few for a row of {layout.dim:,} numbers.")
 
 
-def _collected(parts: Iterable[SomeRows], faults: Faults, name: str, unit: str) -> deque[SomeRows]:
-    """Collect parts, removing repeated words from time to time: many copies of one row could fill the memory.
+def _collected(parts: Iterable[SomeRows], name: str, unit: str) -> deque[SomeRows]:
+    """Collect parts, looking for repeated words from time to time: many copies of one row could fill the memory.
 
     Each check covers at least twice the rows of the one before, so that all of them take about as long as the last.
     """
@@ -244,26 +277,10 @@ def _collected(parts: Iterable[SomeRows], faults: Faults, name: str, unit: str) 
         waiting.append(part)
         rows += len(part[2])
         if rows >= limit:
-            waiting = _without_repeats(waiting, faults, name, unit)
-            rows = sum(len(positions) for _, _, positions in waiting)
-            limit = max(2 * rows, _UNCHECKED)
+            positions = np.concatenate([positions for _, _, positions in waiting])
+            distinct(_concatenated([words for words, _, _ in waiting]), name, unit, positions)
+            limit = 2 * rows
     return waiting
-
-
-def _without_repeats(parts: deque[SomeRows], faults: Faults, name: str, unit: str) -> deque[SomeRows]:
-    words = _concatenated([words for words, _, _ in parts])
-    try:
-        Vocabulary.from_buffers(*words)
-        return parts
-    except DuplicateWordError as twice:
-        positions = np.concatenate([positions for _, _, positions in parts])
-        keep = first_of_each(words, twice, faults, name, lambda row: f"{unit} {positions[row]:,}")
-    left: deque[SomeRows] = deque()
-    while parts:
-        words, matrix, positions = parts.popleft()
-        mine, keep = keep[: len(positions)], keep[len(positions) :]
-        left.append((chosen(words, mine), matrix[mine], positions[mine]))
-    return left
 
 
 def _concatenated(words: Sequence[Words]) -> Words:

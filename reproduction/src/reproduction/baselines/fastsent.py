@@ -10,7 +10,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from parasphere.errors import CorpusError
-from parasphere.model import as_texts
 from parasphere.parameters import BOOLEAN, Constraints
 from parasphere.progress import progress
 from parasphere.text import AnyTokenizer, Tokenizer, Vocabulary, count_matrix
@@ -133,7 +132,7 @@ class FastSent(WordEncoder):
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Return the sums, (n_docs, dim)."""
         check_is_fitted(self)
-        counts = count_matrix(as_texts(X), self.vocabulary_, self.tokenizer_).astype(np.float32)
+        counts = count_matrix(X, self.vocabulary_, self.tokenizer_).astype(np.float32)
         sums = np.asarray(counts @ self.word_vectors_)
         return unit_length(sums) if self.normalise_ else sums
 

@@ -23,7 +23,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from parasphere.errors import CorpusError
-from parasphere.model import as_texts
 from parasphere.parameters import BOOLEAN, Constraints
 from parasphere.text import AnyTokenizer, count_matrix
 from parasphere.vectors import ENGLISH
@@ -157,7 +156,7 @@ class FisherVector(VectorEncoder):
 
     def _distinct(self, X: Any) -> tuple[NDArray[np.int64], sparse.csr_array]:
         """Return the rows of the words that occur, (n_distinct,), and their counts, (n_docs, n_distinct)."""
-        counts = count_matrix(as_texts(X), self.vectors_.vocabulary, self.tokenizer_)
+        counts = count_matrix(X, self.vectors_.vocabulary, self.tokenizer_)
         words, columns = np.unique(counts.indices, return_inverse=True)
         shape = (counts.shape[0], len(words))
         return words, sparse.csr_array((counts.data.astype(np.float64), columns, counts.indptr), shape=shape)

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from parasphere.corpus import blocks
 from parasphere.errors import StoreError
-from parasphere.model import as_texts
 from parasphere.parameters import Constraints, number
 from parasphere.progress import progress
 
@@ -94,7 +93,7 @@ class MiniLM(TextEncoder):
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Return the vectors, (n_docs, 384), each of unit length."""
         check_is_fitted(self)
-        texts = [text for block in blocks(as_texts(X)) for text in _plain(block)]
+        texts = [text for block in blocks(X) for text in _plain(block)]
         order = np.argsort([-len(text) for text in texts], kind="stable")  # similar lengths need little padding
         model = _model(self.device_)
         model.max_seq_length = self.max_length_

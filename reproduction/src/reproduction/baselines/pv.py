@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from parasphere.corpus import blocks
+from parasphere.corpus import blocks, reread
 from parasphere.errors import CorpusError, ParasphereError
-from parasphere.model import as_texts, held_texts
 from parasphere.parameters import NONE, Constraints, number, one_of
 from parasphere.progress import progress
 from parasphere.text import AnyTokenizer, Vocabulary, count_words, split_texts
@@ -149,7 +148,7 @@ class ParagraphVectors(WordEncoder):
         self._begin_fit()
         self.infer_alpha_ = float(self._chosen("infer_alpha"))
         _gensim()
-        held = held_texts(X)
+        held = reread(X)
         vectors = None
         if self.vectors is not None:
             vectors, self.tokenizer_ = resolve(self.vectors, self.tokenizer, held, weighted=False)
@@ -211,7 +210,7 @@ class ParagraphVectors(WordEncoder):
         return DEFAULTS[self.mode][name] if given is None else given
 
     def _lists(self, X: Any) -> Iterator[list[str]]:
-        for block in blocks(as_texts(X)):
+        for block in blocks(X):
             lists = block.texts if block.tokenised else split_texts(block.texts, self.tokenizer_)
             yield from lists
 

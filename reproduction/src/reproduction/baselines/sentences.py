@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from parasphere.corpus import blocks, is_tokenised, one_text
 from parasphere.errors import CorpusError
-from parasphere.model import as_texts
 from parasphere.progress import progress
-from parasphere.storage import PACKINGS
 from parasphere.text import AnyTokenizer, Lookup, Vocabulary, WordCounter
 
 _BREAK = re.compile(r"""[.!?]["'”’)\]]*(\s+)["'“‘(\[]*(\w)""")
@@ -144,8 +142,6 @@ def _blank(lines: list[Any]) -> NDArray[np.bool_]:
 def _columns(source: Any, verbose: bool) -> Iterator[list[Any]]:
     file = Path(source) if isinstance(source, os.PathLike) and Path(source).is_file() else None
     total = file.stat().st_size if file else None
-    # A compressed file whose name does not tell its format is taken for plain text.
-    nameless = file is not None and file.suffix.lower() in PACKINGS and not file.with_suffix("").suffix
     before = 0
     with progress("reading text", total, shown=verbose) as advance:
 
@@ -154,7 +150,7 @@ def _columns(source: Any, verbose: bool) -> Iterator[list[Any]]:
             advance(position - before)
             before = position
 
-        for block in blocks(as_texts(source), format="txt" if nameless else None, progress=at):
+        for block in blocks(source, progress=at):
             yield block.texts
 
 

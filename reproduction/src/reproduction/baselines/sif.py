@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from parasphere.corpus import blocks
+from parasphere.corpus import blocks, reread
 from parasphere.errors import CorpusError
-from parasphere.model import Reader, as_texts, held_texts
+from parasphere.model import Reader
 from parasphere.parameters import Constraints
 from parasphere.text import AnyTokenizer, count_matrix, count_words
 from parasphere.vectors import ENGLISH
@@ -67,7 +67,7 @@ class WeightedMean(VectorEncoder):
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the weights of the words; ``y`` is ignored."""
         texts = self._fit_vectors(X)
-        counts = count_matrix(as_texts(texts), self.vectors_.vocabulary, self.tokenizer_)
+        counts = count_matrix(texts, self.vectors_.vocabulary, self.tokenizer_)
         if not counts.shape[0]:
             raise CorpusError("there are no texts to fit to; at least one is needed")
         self.weights_ = smoothed_idf(counts)
@@ -97,7 +97,7 @@ class CommonRemoved(VectorEncoder):
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
         """Learn the weights of the words and the common directions; ``y`` is ignored."""
-        held = held_texts(self._fit_vectors(X))
+        held = reread(self._fit_vectors(X))
         if self.n_removed > self.vectors_.dim:
             raise ValueError(f"n_removed={self.n_removed} is more than the {self.vectors_.dim} dimensions there are")
         words, counts = count_words(held, self.tokenizer_)
@@ -140,7 +140,7 @@ class CommonRemoved(VectorEncoder):
         plain = Reader(self.vectors_, self.tokenizer_, dtype=np.float64)
         parts = [
             weighted.bags(block.texts).sums / np.maximum(plain.bags(block.texts).lengths, 1)[:, None]
-            for block in blocks(as_texts(X))
+            for block in blocks(X)
         ]
         return np.concatenate([weighted.empty().sums, *parts])
 

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from parasphere.corpus import blocks, is_tokenised
+from parasphere.corpus import blocks, is_tokenised, reread
 from parasphere.errors import ParasphereError, VectorsError
-from parasphere.model import as_texts, held_texts
 from parasphere.parameters import NONE, PATH, Constraints, one_of
 from parasphere.storage import Checkpoint
 from parasphere.text import AnyTokenizer, Lookup, Tokenizer, Vocabulary
@@ -154,7 +153,7 @@ class SkipThought(WordEncoder):
         """Learn from ordered text: one sentence or paragraph per line, an empty line between documents."""
         self._begin_fit()
         device = check_device(self.device)
-        X = held_texts(X) if is_learner(self.vectors) else X
+        X = reread(X) if is_learner(self.vectors) else X
         # Before the training rather than after it: the vectors may be missing.
         vectors = None if self.vectors is None else resolve(self.vectors, self.tokenizer_, X).vectors
         text = OrderedText.read(X, self.split_sentences, verbose=bool(self.verbose))
@@ -177,7 +176,7 @@ class SkipThought(WordEncoder):
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Return the vectors, (n_docs, dim)."""
         check_is_fitted(self)
-        parts = [self._encoded(block.texts) for block in blocks(as_texts(X))]
+        parts = [self._encoded(block.texts) for block in blocks(X)]
         return np.concatenate([np.empty((0, self._n_features_out), np.float32), *parts])
 
     @classmethod

@@ -10,7 +10,6 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from parasphere.errors import CorpusError, ParasphereError
-from parasphere.model import as_texts
 from parasphere.parameters import BOOLEAN, NONE, Constraints, instance_of, number
 from parasphere.text import AnyTokenizer, Vocabulary
 
@@ -125,9 +124,9 @@ class TfIdf(WordEncoder):
         """Return the weights, (n_docs, n_features), sparse, each row of unit length."""
         check_is_fitted(self)
         if self.ngrams_ is None:
-            counts = hashed_counts(as_texts(X), self.tokenizer_, self.ngram_range_, len(self.idf_))
+            counts = hashed_counts(X, self.tokenizer_, self.ngram_range_, len(self.idf_))
         else:
-            counts = self.ngrams_.count(as_texts(X), self.tokenizer_)
+            counts = self.ngrams_.count(X, self.tokenizer_)
         return weighted(counts, self.idf_, sublinear_tf=self.sublinear_tf_)
 
     def _check_learned(self) -> None:
@@ -159,7 +158,7 @@ class TfIdf(WordEncoder):
 
     def _fit_counts(self, X: Any) -> sparse.csr_array:
         self._begin_fit()
-        texts, sizes = as_texts(X), self._sizes()
+        texts, sizes = X, self._sizes()
         if self.n_features is None:
             self.ngrams_, counts = learn_ngrams(texts, self.tokenizer_, sizes, self.max_words)
         else:

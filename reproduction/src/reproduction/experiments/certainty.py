@@ -249,7 +249,7 @@ def _rank(dataset: Dataset, vectors: WordVectors, fold: Fold, options: Options, 
 
 
 def _model(vectors: WordVectors, options: Options) -> SphericalParagraphModel:
-    return SphericalParagraphModel(vectors, tokenizer=WORDS, random_state=options.seed)
+    return SphericalParagraphModel(vectors, adapt=False, tokenizer=WORDS, random_state=options.seed)
 
 
 def _certainty(asked: Posterior, known: Posterior, decisions: Floats) -> dict[str, Floats]:

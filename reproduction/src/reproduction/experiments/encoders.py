@@ -24,7 +24,7 @@ from parasphere.text import Tokenizer
 from parasphere.vectors import GLOVE, JointVectors, WordVectors
 
 from .. import baselines
-from .pieces import MeanOfPieces, Table, TableVectors
+from .pieces import MeanOfPieces
 
 WORDS = Tokenizer.paper()
 DIMS = (50, 100, 300)
@@ -139,11 +139,6 @@ def joint_model(
     return SphericalParagraphModel(learner, tokenizer=words, space="direction", tol=tol, random_state=seed)
 
 
-def on_pieces(table: Table, *, whiten: bool = True) -> SphericalParagraphModel:
-    """Return unfitted SPM on words composed of the pieces of a table."""
-    return SphericalParagraphModel(TableVectors(table), whiten=whiten)
-
-
 def union_model(vectors: WordVectors | str | None, seed: int = 0) -> FeatureUnion:
     """Return the unfitted union of SPM on learned 300-dimensional vectors and tf-idf.
 
@@ -172,9 +167,6 @@ _ENTRIES = (
            build=lambda _v, _d, seed: SphericalParagraphModel(adapt=False, random_state=seed)),
     _alone("spm-english-direction", "SPM, not adapted, directions", kind="spherical",
            build=lambda _v, _d, seed: SphericalParagraphModel(adapt=False, space="direction", random_state=seed)),
-    _table("spm-wordllama", "SPM on WordLlama", lambda *_: on_pieces("wordllama"), kind="spherical"),
-    _alone("spm-distilled", "SPM on MiniLM's words", lambda *_: on_pieces("distilled"), kind="spherical",
-           **_PRETRAINED),
     _alone("spm-joint-300", "SPM, joint, 300", lambda _v, _d, seed: joint_model(ENGLISH, seed, Tokenizer(), 300),
            kind="spherical", seeded=True),
     _alone("union", "SPM and tf-idf", lambda _v, _d, seed: union_model(ENGLISH, seed), kind="spherical", seeded=True),

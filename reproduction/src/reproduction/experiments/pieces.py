@@ -1,7 +1,6 @@
 """Static tables of word pieces: WordLlama's, and MiniLM's distilled the way of model2vec.
 
-A text is the mean of the vectors of its pieces, and nothing is learned from texts. :class:`TableVectors` makes word
-vectors of a table, for SPM.
+A text is the mean of the vectors of its pieces, and nothing is learned from texts.
 """
 
 import json
@@ -16,18 +15,16 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from parasphere.places import WORDLLAMA, cache_folder
 from parasphere.storage import Tensors, replacing, write_file
-from parasphere.vectors import ComposedVectors, JointVectors, Pieces
-from parasphere.vectors.pieces import CONFIG, TENSORS, TOKENIZER
+from parasphere.vectors import StaticTable
 
 from ..baselines.minilm import WEIGHTS, _model
 
 Floats = NDArray[np.float64]
 Table = Literal["wordllama", "distilled"]
+TOKENIZER, TENSORS, CONFIG = "tokenizer.json", "model.safetensors", "config.json"  # as model2vec calls them
 DIM = 256
 SIF = 1e-4  # model2vec's
 BATCH = 1024  # pieces that MiniLM reads at a time
-# Joint learning that keeps what vectors with weights know: chosen on the training and development parts of STS.
-HELD: dict[str, Any] = {"start_strength": 10_000.0, "weigh": False}
 
 
 class MeanOfPieces(TransformerMixin, BaseEstimator):
@@ -53,58 +50,9 @@ class MeanOfPieces(TransformerMixin, BaseEstimator):
         return np.asarray(sums / np.maximum(lengths, 1)[:, None], np.float32)
 
 
-class TableVectors(BaseEstimator):
-    """The :class:`ComposedVectors` of a table by its name, wherever it lies.
-
-    Parameters
-    ----------
-    table : {"wordllama", "distilled"}, default="wordllama"
-
-    Attributes
-    ----------
-    vectors_ : WordVectors
-    tokenizer_ : DividingTokenizer
-    """
-
-    def __init__(self, table: Table = "wordllama") -> None:
-        self.table = table
-
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
-        """Compose the vectors of the words of texts."""
-        composed = ComposedVectors(_source(self.table)).fit(X)
-        self.vectors_, self.tokenizer_ = composed.vectors_, composed.tokenizer_
-        return self
-
-
-class LearnedTable(BaseEstimator):
-    """The vectors of :class:`TableVectors`, learned on with the texts by :class:`JointVectors`, which holds them.
-
-    Parameters
-    ----------
-    table : {"wordllama", "distilled"}, default="wordllama"
-    random_state : int, default=0
-
-    Attributes
-    ----------
-    vectors_ : WordVectors
-    tokenizer_ : DividingTokenizer
-    """
-
-    def __init__(self, table: Table = "wordllama", random_state: int = 0) -> None:
-        self.table = table
-        self.random_state = random_state
-
-    def fit(self, X: list[str], y: Any = None) -> Self:  # noqa: ARG002
-        """Compose the vectors of the words of texts, and learn from there on."""
-        given = TableVectors(self.table).fit(X)
-        learner = JointVectors(start=given.vectors_, random_state=self.random_state, **HELD).fit(X)
-        self.vectors_, self.tokenizer_ = learner.vectors_, given.tokenizer_
-        return self
-
-
 @lru_cache(maxsize=2)
-def _pieces(table: Table) -> Pieces:
-    return Pieces.read(_source(table))
+def _pieces(table: Table) -> StaticTable:
+    return StaticTable.read(_source(table))
 
 
 def _source(table: Table) -> str | Path:

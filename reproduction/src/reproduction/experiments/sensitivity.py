@@ -36,7 +36,7 @@ class Change:
 
     def run(self, dataset: Dataset, vectors: WordVectors) -> Run:
         """Return the run on one corpus."""
-        build = on_vectors_seeded(SphericalParagraphModel, space="direction", **self.settings)
+        build = on_vectors_seeded(SphericalParagraphModel, adapt=False, space="direction", **self.settings)
         encoder = self.encoder or Encoder(self.name, self.name, build, kind="spherical")
         given = vectors if encoder.needs_vectors else None
         return Run(encoder, dataset, vectors.dim, given, Options(**self.options))

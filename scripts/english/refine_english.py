@@ -1,12 +1,12 @@
 """Refine distilled English word vectors: add missing words, and learn from human scores of pairs of sentences.
 
-Run with ``python scripts/refine_english.py taught.npz --teacher FOLDER --wordnet WORDNET/dict --texts wikipedia.txt.xz
---cache FOLDER --out english.npz``. ``taught.npz`` is a file of scripts/make_english.py, with the same teacher; in the
-texts words are counted. The human scores are those of the training part of the STS benchmark in PARASPHERE_TASKS. It
-takes minutes on a CPU, most of them to encode single words, which ``--cache`` keeps.
+Run with ``python scripts/english/refine_english.py taught.npz --teacher FOLDER --wordnet WORDNET/dict --texts
+wikipedia.txt.xz --cache FOLDER --out english.npz``. ``taught.npz`` is a file of make_english.py, with the same teacher;
+in the texts words are counted. The human scores are those of the training part of the STS benchmark in
+PARASPHERE_TASKS. It takes minutes on a CPU, most of them to encode single words, which ``--cache`` keeps.
 
 Instead of ``taught.npz``, a folder english-128 from before this step can be given; today's english-128 was made from
-that of commit 9813a09 (docs/teaching.md has the commands).
+that of commit 9813a09 (docs/training.md has the commands).
 
 1. **Missing words.** Encyclopaedias seldom have words such as "riveting" or "cliches". A ridge regression learns from
    the distilled words to predict vector and weight from the teacher's and GloVe's vector of the word alone. It predicts
@@ -18,7 +18,7 @@ that of commit 9813a09 (docs/teaching.md has the commands).
    ``SphericalParagraphModel.compare`` returns, correlate with the scores. A penalty on each change keeps words of few
    pairs near their start. ``--no-pairs`` leaves this step out.
 
-The output has the format of scripts/make_english.py.
+The output has the format of scripts/english/make_english.py.
 """
 
 import argparse
@@ -39,7 +39,6 @@ from parasphere.model.bags import FLOOR
 from parasphere.places import GLOVE
 from parasphere.sphere import vmf
 from parasphere.sphere.rows import unit_rows
-from parasphere.vectors.english import read_quantised
 from parasphere.vectors.learning_texts import read_texts
 
 FREQUENT = 100_000  # number of GloVe's most frequent words that are added
@@ -61,7 +60,7 @@ class Taught(NamedTuple):
 
 
 def read(path: Path) -> tuple[Taught, dict[str, Any]]:
-    """Return the words with a vector and the provenance of a file of scripts/make_english.py, or of a folder."""
+    """Return the words with a vector and the provenance of a file of make_english.py, or of a folder."""
     if path.is_dir():
         return read_embedded(path)
     with np.load(path) as given:
@@ -74,7 +73,9 @@ def read(path: Path) -> tuple[Taught, dict[str, Any]]:
 
 def read_embedded(folder: Path) -> tuple[Taught, dict[str, Any]]:
     """Return the words of a folder that has all rows as bytes, and its provenance."""
-    arrays, _ = read_quantised(folder)
+    from safetensors.numpy import load_file
+
+    arrays = load_file(folder / json.loads((folder / "parasphere.json").read_text("utf-8"))["data"])
     if "halves" in arrays:
         raise SystemExit(
             f"{folder} has rows of half bytes, so it is refined already; give the folder or file that it was made from."
@@ -234,7 +235,7 @@ def with_pairs(taught: Taught, pairs: SentencePairs, seed: int) -> Taught:
 
 
 def write(path: Path, taught: Taught, counts: NDArray[np.int64], provenance: dict[str, Any]) -> None:
-    """Write a file as scripts/make_english.py does."""
+    """Write a file as scripts/english/make_english.py does."""
     largest = np.abs(taught.rows).max(axis=1) / 127
     np.savez_compressed(
         path,
@@ -250,7 +251,7 @@ def write(path: Path, taught: Taught, counts: NDArray[np.int64], provenance: dic
 def arguments() -> argparse.Namespace:
     """Return the arguments of the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("taught", type=Path, help="a file of scripts/make_english.py, or a folder english-128")
+    parser.add_argument("taught", type=Path, help="a file of scripts/english/make_english.py, or a folder english-128")
     parser.add_argument("--teacher", type=Path, required=True, help="a folder of sentence-transformers")
     parser.add_argument("--wordnet", type=Path, required=True, help="the folder dict of WordNet")
     parser.add_argument("--texts", type=Path, nargs="+", required=True, help="xz files to count words in")
@@ -282,7 +283,7 @@ def main() -> None:
         taught = with_pairs(taught, pairs, given.seed)
     taught = turned(taught, given.seed)
     refined = {
-        "script": "scripts/refine_english.py",
+        "script": "scripts/english/refine_english.py",
         "teacher_sha256": weights_of(given.teacher),
         "glove": GLOVE,
         "share": given.share,

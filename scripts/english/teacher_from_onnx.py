@@ -1,9 +1,9 @@
 """Convert a BERT encoder from ONNX to a folder of sentence-transformers, with matrices rounded to int8.
 
-Run with ``python scripts/teacher_from_onnx.py gte-small teachers/gte-small``; the first folder has ``onnx/model.onnx``,
-``config.json`` and the tokenizer. Each row of a matrix is rounded to 255 levels, so that the weights of a teacher fit
-into a quarter of the space; they are written as float32. The encoder takes the mean of its last layer, as
-sentence-transformers does by default. Needs ``onnx`` and ``safetensors``.
+Run with ``python scripts/english/teacher_from_onnx.py gte-small teachers/gte-small``; the first folder has
+``onnx/model.onnx``, ``config.json`` and the tokenizer. Each row of a matrix is rounded to 255 levels, so that the
+weights of a teacher fit into a quarter of the space; they are written as float32. The encoder takes the mean of its
+last layer, as sentence-transformers does by default. Needs ``onnx`` and ``safetensors``.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Distil sentence transformers into English word vectors, one row per word, on sentences and paragraphs.
 
-Run with ``python scripts/make_english.py --texts wikipedia.txt.xz everyday.txt.xz --teacher FOLDER --cache FOLDER
---out english.npz`` on a machine with a GPU. The texts have one paragraph per line; a teacher is a folder of
+Run with ``python scripts/english/make_english.py --texts wikipedia.txt.xz everyday.txt.xz --teacher FOLDER --cache
+FOLDER --out english.npz`` on a machine with a GPU. The texts have one paragraph per line; a teacher is a folder of
 sentence-transformers. ``--teacher`` may be repeated, and ``--glove FILE`` adds a teacher, the mean of GloVe vectors
 weighted by smooth inverse frequency. The target is the weighted mean of the cosines of all teachers, whose vectors are
 centred over the texts. Encoding takes most of the time; ``--cache`` keeps the encoded texts, from which each
@@ -29,11 +29,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from teaching import Course, Teaching, known_words, most_frequent
 
 from parasphere import Tokenizer, WordVectors
 from parasphere.sphere.rows import unit_rows
-from parasphere.vectors.learning_texts import Texts, known_words, most_frequent, read_texts
-from parasphere.vectors.teaching import Course, Teaching
+from parasphere.vectors.learning_texts import Texts, read_texts
 
 SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[A-Z\"'(0-9])")
 SHORTEST = 12  # a sentence must have more characters
@@ -260,7 +260,7 @@ def main() -> None:
     if given.glove is not None:
         teachers.append(by_glove(texts, WordVectors.load(given.glove)))
     provenance = {
-        "script": "scripts/make_english.py",
+        "script": "scripts/english/make_english.py",
         "teachers": given.teacher_name or [teacher.name for teacher in given.teacher],
         "teachers_sha256": [weights_of(teacher) for teacher in given.teacher],
         "glove": given.glove and given.glove.name,
@@ -278,7 +278,7 @@ def main() -> None:
         course = Course(steps=steps, batch=given.batch, rarity=RARITY, seed=seed)
         teaching = Teaching(texts, taught, words, dim, course, given.device)
         say(f"{name}: teaching {steps:,} steps, shares {shares}, {dim} dimensions, seed {seed}")
-        teaching.run(report=partial(tell, name))
+        teaching.run(partial(tell, name))
         path = given.out.with_name(f"{given.out.stem}-{name}.npz")
         write(path, teaching, provenance | {"shares": shares, "dim": dim, "seed": seed, "steps": steps})
         say(f"{name}: wrote {path.name}, {path.stat().st_size:,} bytes")

@@ -1,6 +1,6 @@
-"""Write everyday English for scripts/make_english.py: the glosses of WordNet, and sentences made of its words.
+"""Write everyday English for scripts/english/make_english.py: the glosses of WordNet, and sentences made of its words.
 
-Run with ``python scripts/make_everyday.py WORDNET/dict --counts wikipedia.txt.xz --out everyday.txt.xz``. Wikipedia
+Run with ``python scripts/english/everyday.py WORDNET/dict --counts wikipedia.txt.xz --out everyday.txt.xz``. Wikipedia
 rarely has sentences such as "a man is slicing an onion", so everyday words are learned badly from it alone. The file
 has one text per line: each definition and each example of WordNet 3, and sentences of a small grammar, with nouns,
 verbs and adjectives drawn in proportion to the square root of their counts in ``--counts``. These counts also decide

@@ -1,6 +1,6 @@
 """Write word vectors in the format of ``english-128``: rows of bytes and of half bytes.
 
-scripts/embed_english.py uses it; ``parasphere.vectors.english`` reads the format.
+scripts/english/embed_english.py uses it; ``parasphere.vectors.english`` reads the format.
 """
 
 import hashlib
@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from parasphere import VectorsError, Vocabulary, storage
+from parasphere import VectorsError, Vocabulary, WordVectors, storage
 from parasphere.vectors.english import KIND, decode_rows
-from parasphere.vectors.stored import StoredVectors
 
 FIRST = 30_000  # words with one byte per number; the others have half a byte
 _SCALES = np.arange(7.0, 11.0, 0.5)  # candidates for the largest number of a row, before clipping at 7
@@ -32,7 +31,7 @@ def save_quantised(
     if len(longest) > 255:
         raise VectorsError(f"the word {longest.decode()!r} has {len(longest)} bytes; the limit is 255.")
     rows, halves, rounded = in_bytes(matrix[:FIRST]), in_half_bytes(matrix[FIRST:]), np.asarray(weights, np.float16)
-    exact = StoredVectors(Vocabulary(words), decode_rows(rows, halves), weights=rounded, unknown_weight=unknown_weight)
+    exact = WordVectors(Vocabulary(words), decode_rows(rows, halves), weights=rounded, unknown_weight=unknown_weight)
     arrays: dict[str, NDArray[Any]] = {
         "rows": rows,
         "halves": halves,

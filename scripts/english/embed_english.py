@@ -1,4 +1,4 @@
-"""Embed the English vectors: ``python scripts/embed_english.py FILE.npz``, with a file of scripts/refine_english.py.
+"""Embed the English vectors: ``python scripts/english/embed_english.py FILE.npz``, with a file of refine_english.py.
 
 It writes src/parasphere/vectors/english-128: words, quantised rows, weights and provenance. The same file gives the
 same bytes. The vectors are the default of the library, so other ones change the figures of the README, the docs,
@@ -28,16 +28,16 @@ UNKNOWN, RAREST = 0.75, 2_000
 LARGEST = 12_000_000  # bytes of the whole folder
 NEEDED = ("teachers", "files", "script", "seed", "commit")
 LICENCE = """\
-The word vectors english-128 (this folder) were learned by scripts/make_english.py and scripts/refine_english.py and are
-under the Apache License 2.0, as the rest of parasphere. provenance.json names the files, the seeds and the commits.
-They are statistics of:
+The word vectors english-128 (this folder) were learned by the scripts of scripts/english and are under the Apache
+License 2.0, as the rest of parasphere. provenance.json names the files, the seeds and the commits. They are statistics
+of:
 
 gte-small          the sentence encoder whose vectors of texts they imitate, by Li et al. (2023), MIT License:
                    https://huggingface.co/thenlper/gte-small
 GloVe 6B           a second teacher, by Pennington, Socher and Manning, Public Domain Dedication and License (PDDL):
                    https://nlp.stanford.edu/projects/glove
 English Wikipedia  texts, by its contributors, CC BY-SA: https://en.wikipedia.org (no text of it is contained here)
-WordNet 3          its definitions and examples, and sentences that scripts/make_everyday.py made of its words
+WordNet 3          its definitions and examples, and sentences that scripts/english/everyday.py made of its words
                    (no text of it is contained here), Copyright 2006 by Princeton University, WordNet License:
                    https://wordnet.princeton.edu/license-and-commercial-use
 STS benchmark      the scores that people gave to the pairs of sentences of its training part (no text of it is
@@ -59,7 +59,7 @@ def embed(source: Path, facts: dict[str, str]) -> int:
     weights = _weights(matrix, arrays["counts"])
     unknown = round(UNKNOWN * float(weights[np.argsort(-arrays["counts"], kind="stable")[-RAREST:]].mean()), 3)
     save_quantised(folder, words, matrix, weights, unknown)
-    provenance |= {"words": len(words), "dim": matrix.shape[1], "embedded_by": "scripts/embed_english.py"}
+    provenance |= {"words": len(words), "dim": matrix.shape[1], "embedded_by": "scripts/english/embed_english.py"}
     provenance["made_from_sha256"] = hashlib.sha256(source.read_bytes()).hexdigest()
     text = json.dumps(provenance, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     (folder / "provenance.json").write_text(text, encoding="utf-8")
