@@ -119,7 +119,7 @@ def test_all_that_texts_can_be(more: dict[str, Any]) -> None:
     words = Tokenizer(min_length=2)
     expected = TfIdf(tokenizer=words, **more).fit_transform(TEXTS)
     tokens = [words(text) for text in TEXTS]
-    small = list(blocks(TEXTS, block_bytes=5))
+    small = [block.part(i, i + 1) for block in blocks(TEXTS) for i in range(len(block))]
     assert len(small) > 3
     for source in (iter(TEXTS), pa.array(TEXTS), np.array(TEXTS)[:, None], small, tokens):
         ours = TfIdf(tokenizer=words, **more)

@@ -14,7 +14,7 @@ from .texts import TOKEN_LIST, describe, is_null, is_tokenised, sound_values
 BYTES = 16 << 20  # text of a block, about
 ROWS = 1 << 17  # documents of a block, about: a small file may hold millions of empty ones
 LONGEST = 1 << 30  # characters of a document
-SPACED = 0.1  # the least share of tokens with spaces for a warning
+SPACED = 0.25  # the least share of tokens with spaces for a warning
 JOINT = "\n\n"  # between the columns of a text
 
 

@@ -163,10 +163,8 @@ class Corpus:
         return blocks(self.source, **self.columns)
 
 
-def reread(source: Any, **columns: Any) -> Any:
-    """Return a source of blocks that can be read several times; one that can be read only once is held in memory."""
-    if isinstance(source, list) and not columns:
-        return source
+def reread(source: Any, **columns: Any) -> Iterable[Block]:
+    """Return blocks that can be read several times; those of a source that can be read only once are held in memory."""
     pipe = isinstance(source, os.PathLike) and stat.S_ISFIFO(files.mode_of(Path(source).expanduser()))
     stream = _is_arrow(source) and not hasattr(source, "__len__")
     once = pipe or stream or source is STANDARD_INPUT or isinstance(source, Iterator)

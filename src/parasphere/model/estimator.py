@@ -575,7 +575,7 @@ class SphericalParagraphModel(TextMethods, Saved, ClassNamePrefixFeaturesOutMixi
         sample: list[str] = []
         learner = is_learner(self.vectors)
         twice = learner or (adapt and self._adapts())
-        if twice:
+        if twice and (learner or columns or not isinstance(X, list)):  # a list is read fastest as it is
             X, columns = reread(X, **columns), {}
         if self._chooses_tokenizer():
             first, sample = first_texts(X, **columns)

@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -183,6 +183,17 @@ def test_partitions_without_known_words(client: Client, whole: SphericalParagrap
     same(cluster.fit(make(), [dask.delayed(part) for part in parts]), whole)
 
 
+def test_nulls_and_columns_are_read_as_in_memory(client: Client) -> None:
+    titles: list[Any] = [None if i % 5 == 0 else text for i, text in enumerate(TEXTS[:300])]
+    bodies: list[Any] = [None if i % 7 == 0 else text for i, text in enumerate(TEXTS[300:600])]
+    frame = pd.DataFrame({"title": titles, "body": bodies}, dtype=object)
+    parts = dask.dataframe.from_pandas(frame, npartitions=4)
+    for text in ("body", ["title", "body"]):
+        with pytest.warns(UserWarning, match="texts are null"):
+            alone = make().fit(frame, text=text)
+        same(cluster.fit(make(), parts, text=text), alone)
+
+
 def test_few_documents_and_the_method_of_the_paper(client: Client) -> None:
     options = {"kappa_method": "banerjee", "prior_strength": 0.0}
     few = TEXTS[:300]
@@ -204,9 +215,9 @@ def test_a_tokenizer_is_chosen_by_the_first_texts(client: Client) -> None:
     vectors = WordVectors.from_arrays(words, np.random.default_rng(0).normal(size=(len(words), 6)))
     parts = [dask.delayed([]), dask.delayed(CHINESE[:1]), dask.delayed(CHINESE[1:])]
     with pytest.warns(ScriptWarning):
-        alone = SphericalParagraphModel(vectors, tol=1e-2).fit(CHINESE)
+        alone = SphericalParagraphModel(vectors, adapt=False, tol=1e-2).fit(CHINESE)
     with pytest.warns(ScriptWarning):
-        together = cluster.fit(SphericalParagraphModel(vectors, tol=1e-2), parts)
+        together = cluster.fit(SphericalParagraphModel(vectors, adapt=False, tol=1e-2), parts)
     assert isinstance(together.encoder_.reader.tokenizer, SegmentingTokenizer)
     same(together, alone)
     learning = SphericalParagraphModel(JointVectors(4, start=None, epochs=2, min_count=1), tol=0.1)
@@ -332,13 +343,6 @@ def test_a_worker_is_killed_while_it_writes_vectors(
 
 # ---------------------------------------------------------------------------------------------------
 # Bad partitions
-
-
-def outcome(work: Callable[[], SphericalParagraphModel]) -> Any:
-    try:
-        return work()
-    except CorpusError as error:
-        return str(error)
 
 
 def test_errors_name_the_partition(
