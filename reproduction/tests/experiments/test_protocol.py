@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from parasphere import GLOVE, CorpusError, SphericalParagraphModel, Tokenizer, WordVectors
+from parasphere import GLOVE, CorpusError, ParasphereWarning, SphericalParagraphModel, Tokenizer, WordVectors
 from parasphere.model import Reader
 from reproduction import datasets
 from reproduction.baselines import BagOfWords
@@ -193,7 +193,8 @@ def test_a_corpus_of_ones_own(tmp_path: Path) -> None:
     found = dataset_from(tmp_path / "folder")
     assert (found.label_names, found.ids) == (["x", "y"], ["x/1.txt", "y/2.txt"])
     (tmp_path / "nulls.jsonl").write_text('{"text": "wa", "t": "x", "n": "a"}\n{"text": null, "t": "y", "n": "b"}\n')
-    found = dataset_from(tmp_path / "nulls.jsonl", "t", id="n", null="empty")
+    with pytest.warns(ParasphereWarning, match="1 of 2 texts are null"):
+        found = dataset_from(tmp_path / "nulls.jsonl", "t", id="n")
     assert (found.texts, found.ids) == (["wa", ""], ["a", "b"])
     with pytest.raises(CorpusError, match="no labels; name their column"):
         dataset_from(file, text="body")
