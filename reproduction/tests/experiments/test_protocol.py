@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from parasphere import GLOVE, CorpusError, ParasphereWarning, SphericalParagraphModel, Tokenizer, WordVectors
+from parasphere import CorpusError, ParasphereWarning, SphericalParagraphModel, Tokenizer, WordVectors
 from parasphere.model import Reader
+from parasphere.vectors import GLOVE
 from reproduction import datasets
 from reproduction.baselines import BagOfWords
 from reproduction.datasets import Dataset

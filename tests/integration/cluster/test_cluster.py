@@ -46,7 +46,7 @@ TEXTS = [" ".join(RNG.choice(WORDS[30 * (i % 4) :][:30], size)) for i, size in e
 
 
 def make(**options: Any) -> SphericalParagraphModel:
-    return SphericalParagraphModel(VECTORS, **({"tol": 1e-4} | options))
+    return SphericalParagraphModel(VECTORS, **({"adapt": False, "tol": 1e-4} | options))
 
 
 @pytest.fixture(scope="module")
@@ -322,11 +322,11 @@ def test_the_client_is_killed_and_goes_on(client: Client, files: Path, tmp_path:
     first.wait()
     assert not out.exists(), "it was done before it was killed"
     reached, read = steps(trace), {path: path.stat().st_mtime_ns for path in work.glob("sums-*/partition-*/*")}
-    model = SphericalParagraphModel(VECTORS, tol=0.0, max_iter=15)
+    model = SphericalParagraphModel(VECTORS, adapt=False, tol=0.0, max_iter=15)
     with pytest.warns(UserWarning, match="max_iter"):
         cluster.fit(model, f"{files}/*", work=work, client=client, keep=True)
     with pytest.warns(UserWarning, match="max_iter"):
-        same(model, SphericalParagraphModel(VECTORS, tol=0.0, max_iter=15).fit(TEXTS))
+        same(model, SphericalParagraphModel(VECTORS, adapt=False, tol=0.0, max_iter=15).fit(TEXTS))
     assert reached >= 3
     assert read == {path: path.stat().st_mtime_ns for path in read}  # no text was read again
 

@@ -22,6 +22,8 @@ SYSTEMS = {
     "SPM, not adapted (128)": ("spm-english", "spm", ENGLISH),
     "SPM, not adapted, directions": ("spm-english-direction", "spm-direction", ENGLISH),
     "SPM, learned (300)": ("spm-joint-300", "spm-joint", None),
+    "SPM on WordLlama (256)": ("spm-wordllama", "spm-wordllama", None),  # in the committed results; no longer run,
+    "SPM on MiniLM's words (256)": ("spm-distilled", "spm-distilled", None),  # nor is this
     "WordLlama (256)": ("wordllama", "wordllama", None),
     "MiniLM's words (256)": ("distilled", "distilled", None),
     "tf-idf, pairs": ("tfidf-best", "tfidf-best", None),
