@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+<<<<<<< HEAD
 from parasphere import SphericalParagraphModel, Tokenizer, WordVectors
 from parasphere.errors import CorpusError
+||||||| merged common ancestors
+from parasphere import SphericalParagraphModel, Tokenizer, WordVectors
+from parasphere.errors import CorpusError
+=======
+from parasphere import SphericalParagraphModel, Tokenizer, WordVectors
+from parasphere.errors import CorpusError, ParasphereWarning
+>>>>>>> corpus
 from parasphere.model import Reader
 from parasphere.vectors import GLOVE
 from reproduction import datasets
@@ -195,7 +203,8 @@ def test_a_corpus_of_ones_own(tmp_path: Path) -> None:
     found = dataset_from(tmp_path / "folder")
     assert (found.label_names, found.ids) == (["x", "y"], ["x/1.txt", "y/2.txt"])
     (tmp_path / "nulls.jsonl").write_text('{"text": "wa", "t": "x", "n": "a"}\n{"text": null, "t": "y", "n": "b"}\n')
-    found = dataset_from(tmp_path / "nulls.jsonl", "t", id="n", null="empty")
+    with pytest.warns(ParasphereWarning, match="1 of 2 texts are null"):
+        found = dataset_from(tmp_path / "nulls.jsonl", "t", id="n")
     assert (found.texts, found.ids) == (["wa", ""], ["a", "b"])
     with pytest.raises(CorpusError, match="no labels; name their column"):
         dataset_from(file, text="body")

@@ -8,7 +8,7 @@ import json
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from rich.console import Console
 from rich.text import Text
@@ -20,16 +20,14 @@ from parasphere.errors import ParasphereWarning
 from ..printable import visible, visible_json
 
 AsJson = Annotated[bool, Option("--json", help="Print JSON for other programs.")]
-TextColumn = Annotated[str, Option("--text-column", help="Name of the column with the texts.")]
+TextColumn = Annotated[
+    list[str], Option("--text-column", help="Column with the texts; several such options join columns to one text.")
+]
 LabelColumn = Annotated[str | None, Option("--label-column", help="Name of the column with the labels.")]
 IdColumn = Annotated[str | None, Option("--id-column", help="Name of the column with the ids of documents.")]
 Encoding = Annotated[str, Option(help="Character encoding of the file.")]
 Format = Annotated[
     str | None, Option(help="txt, jsonl, json, csv, tsv or parquet, if the name of the file does not tell.")
-]
-Null = Annotated[
-    Literal["error", "skip", "empty"],
-    Option("--null", help="What becomes of a row whose text is null: an error, no document, or an empty text."),
 ]
 
 

@@ -89,12 +89,11 @@ def run(
             help="A labelled corpus of your own: .csv, .tsv, .jsonl, .parquet, or a folder with one folder per label."
         ),
     ] = None,
-    text_column: console.TextColumn = "text",
+    text_column: console.TextColumn = ["text"],  # noqa: B006  (typer copies it)
     id_column: console.IdColumn = None,
     label_column: console.LabelColumn = None,
     encoding: console.Encoding = "utf-8",
     format: console.Format = None,
-    null: console.Null = "error",
     seed: Annotated[int, Option(help="Seed of folds, initial values and classifier.")] = 0,
     seeds: Annotated[
         int, Option(min=1, help="Number of seeds of encoders that depend on one; the first is --seed.")
@@ -135,7 +134,7 @@ def run(
     chosen: list[Any] = [] if corpus is not None and datasets is None else _names(datasets or "all")
     if corpus is not None:
         columns: dict[str, Any] = {"text": text_column, "id": id_column, "encoding": encoding, "format": format}
-        chosen.append(dataset_from(corpus, label_column, null=null, **columns))
+        chosen.append(dataset_from(corpus, label_column, **columns))
     compared: list[Any] = [own_encoder(written) for written in encoder or ()]
     if len({own.name for own in compared}) < len(compared):
         raise ParasphereError(f"two encoders have the same name: --encoder {' --encoder '.join(encoder or ())}")

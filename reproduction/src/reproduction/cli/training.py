@@ -18,8 +18,8 @@ Text = Annotated[
     Path,
     Option(
         "--text",
-        help="Ordered text: one sentence or paragraph per line, blank lines between documents; .txt, also in .gz, .xz, "
-        ".bz2 or .zip.",
+        help="Ordered text: one sentence or paragraph per line, blank lines between documents; .txt, also in .gz, .xz "
+        "or .bz2.",
     ),
 ]
 OutFile = Annotated[
