@@ -8,16 +8,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-<<<<<<< HEAD
-from parasphere import SphericalParagraphModel, Tokenizer, WordVectors
-from parasphere.errors import CorpusError
-||||||| merged common ancestors
-from parasphere import SphericalParagraphModel, Tokenizer, WordVectors
-from parasphere.errors import CorpusError
-=======
 from parasphere import SphericalParagraphModel, Tokenizer, WordVectors
 from parasphere.errors import CorpusError, ParasphereWarning
->>>>>>> corpus
 from parasphere.model import Reader
 from parasphere.vectors import GLOVE
 from reproduction import datasets
