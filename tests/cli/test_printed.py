@@ -208,6 +208,8 @@ INTERRUPTED = """
 import signal, sys
 from importlib.abc import MetaPathFinder
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in processes that a shell starts in the background
+
 class Interrupter(MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
         if name == "{module}":

@@ -44,7 +44,7 @@ def learned(texts: list[str], dim: int = 16, start: Any = None, **changed: Any) 
     """Learn with settings that the learner does not offer: by default every word is looked at."""
     how = LearningSettings(**{"sample": 0.0, "held_out": 0.1, **changed})
     state = Learning(read_texts(texts, TOKENS, how.min_count, known=True), start, dim, how)
-    state.run(None, False)
+    state.run(False)
     return state
 
 
