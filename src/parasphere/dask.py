@@ -37,9 +37,9 @@ LARGEST_READER = "4 GiB"  # Dask warns of tasks larger than 10 MB unless told ot
 def fit(model: Model, corpus: Any, **columns: Any) -> Model:
     """Fit a model to a corpus on a Dask cluster; the result is that of ``model.fit`` to about 1e-9.
 
-    Each iteration of EM is a map over the partitions and a sum in their order. The default vectors are adapted, or a
-    learner of vectors is fitted, in this process: to the texts that ``model.fit`` adapts to, of at most 100 MB. Then
-    the corpus is computed three times, and otherwise once; persist a collection that is expensive to compute.
+    Each iteration of EM is a map over the partitions and a sum in their order. Vectors are adapted, or a learner of
+    vectors is fitted, in this process: to the texts that ``model.fit`` adapts to, of at most 100 MB. Then the corpus is
+    computed three times, and otherwise once; persist a collection that is expensive to compute.
 
     Parameters
     ----------

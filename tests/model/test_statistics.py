@@ -112,6 +112,13 @@ def test_statistics_are_small() -> None:
     assert len(pickle.dumps(part.statistics(model.encoder_.prior))) < 10_000
 
 
+def test_a_partition_is_pickled_and_sized_without_the_vectors() -> None:
+    part = SphericalParagraphModel().partition(["a short text", "and another"])
+    assert part.word_counts is not None
+    assert part.__sizeof__() - part.word_counts.nbytes < 2000
+    assert len(pickle.dumps(part)) - part.word_counts.nbytes < 10_000
+
+
 def test_steps_that_do_not_fit_say_why() -> None:
     model = SphericalParagraphModel(VECTORS)
     part = model.partition(TEXTS)

@@ -173,6 +173,22 @@ def test_of_many_texts_some_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 0 < sum(map(len, adapting.drawn_texts(tokens, 0))) < len(TEXTS)
 
 
+@pytest.mark.parametrize("parts", [1, 2, 3, 10, 1000])
+def test_which_texts_are_drawn_is_known_from_sizes_and_numbers(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for partitions of a cluster, which count their texts before any is chosen."""
+    monkeypatch.setattr(adapting, "TEXT", sum(map(len, TEXTS)) // parts)
+    first, second = list(blocks(TEXTS[:150])), list(blocks(TEXTS[150:]))
+    numbers = [adapting.numbers_of(7, 0, 150), adapting.numbers_of(7, 150, 250)]
+    totals = [
+        adapting.sizes_below(adapting.sizes_of(block), own)
+        for (block,), own in zip([first, second], numbers, strict=True)
+    ]
+    share = adapting.share_of(totals[0] + totals[1])
+    found = [adapting.below(share, block, own)[0] for (block,), own in zip([first, second], numbers, strict=True)]
+    expected = adapting.drawn_texts(TEXTS, 7)
+    assert [text for block in found for text in block.texts] == [text for block in expected for text in block.texts]
+
+
 def test_one_document_may_be_longer_than_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adapting, "TEXT", 10)
     assert sum(map(len, adapting.drawn_texts(TEXTS, 0))) <= 2
