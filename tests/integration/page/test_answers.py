@@ -51,7 +51,7 @@ def sum_of_distances(points: Any, weights: Any, place: Any) -> float:
     return float(np.linalg.norm(points - place, axis=1) @ weights)
 
 
-@pytest.mark.filterwarnings("ignore::parasphere.CoverageWarning")
+@pytest.mark.filterwarnings("ignore::parasphere.errors.CoverageWarning")
 def test_it_finds_what_the_index_finds(page: Any) -> None:
     index, texts = make_index(), make_texts()
     chosen = np.random.default_rng(0).choice(len(texts), 80, replace=False).tolist()
@@ -258,7 +258,7 @@ def test_a_page_without_texts_finds_the_same(browser: Any, file: Path, tmp_path:
 
 
 @pytest.mark.parametrize("kind", ["paper", "one concentration", "Banerjee", "letter case", "German"])
-@pytest.mark.filterwarnings("ignore::parasphere.CoverageWarning")
+@pytest.mark.filterwarnings("ignore::parasphere.errors.CoverageWarning")
 def test_pages_of_other_models_find_the_same(browser: Any, tmp_path: Path, kind: str) -> None:
     texts = [*make_texts()[:120], "b2b numpy2 x1", "École cafe\u0301 ΣΑΣ İstanbul", "", "2024"]
     words = sorted({word for text in texts for word in Tokenizer()(text)})
