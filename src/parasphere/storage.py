@@ -41,6 +41,11 @@ from .errors import ParasphereError, ParasphereWarning, StoreError, warn_user
 from .layouts import check_layouts, check_types
 from .parameters import check_parameters
 
+__all__ = [
+    "Arrays", "Info", "Saved", "check_fitted", "check_target", "file_of", "is_saved", "load", "map_tensors", "path_of",
+    "read", "read_info", "replacing", "storable", "updating", "write", "write_file", "write_tensors",
+]  # fmt: skip
+
 Arrays = dict[str, NDArray[Any]]
 Facts = dict[str, Any]
 Kind = TypeVar("Kind", bound=type)
