@@ -43,7 +43,7 @@ from .parameters import check_parameters
 
 __all__ = [
     "Arrays", "Info", "Saved", "check_fitted", "check_target", "file_of", "is_saved", "load", "map_tensors", "path_of",
-    "read", "read_info", "replacing", "storable", "updating", "write", "write_file", "write_tensors",
+    "read", "replacing", "storable", "updating", "write", "write_file", "write_tensors",
 ]  # fmt: skip
 
 Arrays = dict[str, NDArray[Any]]
