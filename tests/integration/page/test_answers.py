@@ -133,7 +133,9 @@ def test_the_words_that_match_are_marked(page: Any) -> None:
     for match in answer["matches"][:6]:
         marks = {str(piece): part for piece, part in page.evaluate(
             "([row, query]) => parasphere.read(row, query)", [match["row"], query])["pieces"] if part > 0}  # fmt: skip
-        explained = make_index().encoder.explain_match(query, make_texts()[match["row"]]).words_b
+        encoder, text = make_index().encoder, make_texts()[match["row"]]
+        often = Counter(word for word, _ in encoder.text_reader.lookup.units(text))  # the page marks each occurrence
+        explained = [(word, part / often[word]) for word, part in encoder.explain_match(query, text).words_b]
         largest = max(part for _, part in explained)
         strongest = {word for word, part in explained if part > 0.3 * largest}
         assert strongest
@@ -194,8 +196,8 @@ def test_all_texts_are_exported(page: Any, tmp_path: Path) -> None:
     area, day = (["" if value is None else value for value in index.columns[name].tolist()] for name in ("area", "day"))
     expected = {
         "row": range(len(index)), "id": index.ids, "text": make_texts(),
-        "topic": ["" if label < 0 else label for label in topics.labels_.tolist()], "topic_name": topics.names(),
-        "large_topic_name": large.names(), "area": area, "day": day,
+        "topic": ["" if label < 0 else label for label in topics.labels_.tolist()], "topic_name": topics.text_names(),
+        "large_topic_name": large.text_names(), "area": area, "day": day,
     }  # fmt: skip
     assert list(table[0]) == [*list(expected)[:6], "x", "y", "certainty", "area", "day", "words"]
     for name, values in expected.items():

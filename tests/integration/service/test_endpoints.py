@@ -205,5 +205,5 @@ def test_what_a_server_lacks_is_named(served: Saved) -> None:
 
 def test_other_estimators_are_refused(tmp_path: Path) -> None:
     MovMF(2).fit(np.eye(5)).save(tmp_path / "mixture")
-    with pytest.raises(StoreError, match="'estimator MovMF'"):
+    with pytest.raises(StoreError, match="holds 'MovMF', not 'Encoder'"):
         Engine.load(Settings(model=tmp_path / "mixture"))
