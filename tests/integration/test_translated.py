@@ -11,11 +11,11 @@ import pytest
 from parasphere import (
     Index,
     JointVectors,
-    ScriptWarning,
     SegmentingTokenizer,
     SphericalParagraphModel,
     Tokenizer,
-)  # fmt: skip
+)
+from parasphere.errors import ScriptWarning
 
 TRANSLATED = json.loads((Path(__file__).parent / "translated.json").read_text("utf-8"))
 PAIRS = SegmentingTokenizer(chinese="pairs", japanese="pairs", thai="pairs")
