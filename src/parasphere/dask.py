@@ -33,7 +33,7 @@ Part = tuple[Any, str]  # a path or a delayed value, and its name in messages
 FAN_IN = 8  # statistics that are added up by one task
 __all__ = ["fit", "transform"]
 
-LARGEST_READER = "4 GiB"  # Dask warns of tasks larger than 10 MB unless told otherwise
+LARGEST_READER = "4 GiB"  # by default Dask warns of tasks larger than 10 MB
 
 
 def fit(model: Model, corpus: Any, **columns: Any) -> Model:
